@@ -1,0 +1,1 @@
+"""Assemble a platform: config, catalogue, apps, lock, render, check, diff, apply, explain."""
