@@ -70,7 +70,7 @@ def assess(live: Manifest | None) -> Health:
     return _by_conditions(conditions, live)
 
 
-def _by_conditions(rule: Conditions, live: Manifest) -> Health:  # noqa: PLR0911  # a list of cases, worst first
+def _by_conditions(rule: Conditions, live: Manifest) -> Health:
     status = live.get("status") or {}
     observed = status.get("observedGeneration")
     generation = (live.get("metadata") or {}).get("generation")
@@ -99,7 +99,7 @@ def _says(condition: dict[str, Any]) -> str:
     return str(condition.get("message") or condition.get("reason") or condition.get("type") or "")
 
 
-def _deployment(live: Manifest, spec: dict[str, Any], status: dict[str, Any]) -> Health:  # noqa: PLR0911  # a list of cases, worst first
+def _deployment(live: Manifest, spec: dict[str, Any], status: dict[str, Any]) -> Health:
     if spec.get("paused"):
         return Health("suspended", "the Deployment is paused")
     if _unseen(live, status):
@@ -119,7 +119,7 @@ def _deployment(live: Manifest, spec: dict[str, Any], status: dict[str, Any]) ->
     return HEALTHY
 
 
-def _stateful_set(live: Manifest, spec: dict[str, Any], status: dict[str, Any]) -> Health:  # noqa: PLR0911  # a list of cases, worst first
+def _stateful_set(live: Manifest, spec: dict[str, Any], status: dict[str, Any]) -> Health:
     if not status.get("observedGeneration") or _unseen(live, status):
         return Health("progressing", "the rollout has not begun")
     wanted, ready = spec.get("replicas", 1), status.get("readyReplicas", 0)
@@ -197,7 +197,7 @@ _BAD_WAITING = (
 )  # how the kubelet's reasons end: CrashLoopBackOff, RunContainerError
 
 
-def _pod(_live: Manifest, spec: dict[str, Any], status: dict[str, Any]) -> Health:  # noqa: PLR0911  # a list of cases, worst first
+def _pod(_live: Manifest, spec: dict[str, Any], status: dict[str, Any]) -> Health:
     always = spec.get("restartPolicy", "Always") == "Always"
     containers = status.get("containerStatuses") or []
     if always:
