@@ -80,9 +80,7 @@ def download(minor: str) -> tuple[str, bytes]:
 
 
 def _go(arguments: list[str], *, cwd: str, env: dict[str, str]) -> dict[str, Any]:
-    done = subprocess.run(
-        ["go", *arguments], cwd=cwd, env=env, check=True, stdout=subprocess.PIPE
-    )
+    done = subprocess.run(["go", *arguments], cwd=cwd, env=env, check=True, stdout=subprocess.PIPE)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
