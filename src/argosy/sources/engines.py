@@ -1,0 +1,359 @@
+"""Find kustomize and helm, and run one build: text out, or one sentence in.
+
+Engines are found on PATH, then in argosy's cache (`<cache>/bin`); kustomize may also be kubectl's
+own. The version is checked: kustomize 5.4, helm 3.14. A run gets an argument list, a folder, and
+an environment of its own that holds nothing of the user's engine configuration. Builds are
+coroutines, so that several run at a time; a cancelled one kills its process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from argosy.sources.errors import EngineError
+from argosy.sources.kustomization import FILE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Engine", "Tuning", "build", "find_helm", "find_kustomize", "run_engine", "template"]
+
+KUSTOMIZE_LEAST = (5, 4)
+HELM_LEAST = (3, 14)
+VERSION_TIMEOUT = 30.0  # seconds; a first start from a cold disk takes one
+BUILD_TIMEOUT = 600.0  # seconds; the slowest component of Kubeflow takes three
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+# What kustomize says on stderr about files that build all the same.
+_NOISE = re.compile(r"^(# Warning: |well-defined vars that were never replaced|Flag .* deprecated)")
+
+
+class Engine(NamedTuple):
+    """An engine that was found: its kind, how to call it, and its version."""
+
+    name: str
+    command: tuple[str, ...]
+    version: str
+
+
+class Tuning(NamedTuple):
+    """The Go runtime's settings for a run; None leaves Go's own default.
+
+    A higher `gogc` is faster and takes more memory, within `memory_limit` ("250MiB").
+    """
+
+    gogc: int | None = None
+    maxprocs: int | None = None
+    memory_limit: str | None = None
+
+    def environment(self) -> dict[str, str]:
+        """Return the settings as Go reads them."""
+        values = {
+            "GOGC": self.gogc,
+            "GOMAXPROCS": self.maxprocs,
+            "GOMEMLIMIT": self.memory_limit,
+        }
+        return {key: str(value) for key, value in values.items() if value is not None}
+
+
+DEFAULT_TUNING = Tuning()
+
+
+def find_kustomize(*, env: Mapping[str, str], cache: Path) -> Engine:
+    """Return kustomize: the command on PATH, argosy's own build, or kubectl's.
+
+    Raises:
+        EngineError: none is there, or all are older than 5.4.
+    """
+    tried: list[str] = []
+    for command in _candidates("kustomize", env, cache):
+        engine = _kustomize(command, env)
+        if _enough(engine, KUSTOMIZE_LEAST):
+            return engine
+        tried.append(f"{command} is version {engine.version}")
+    kubectl = shutil.which("kubectl", path=env.get("PATH"))
+    if kubectl:
+        engine = _kubectl(kubectl, env)
+        if _enough(engine, KUSTOMIZE_LEAST):
+            return engine
+        tried.append(f"{kubectl} has kustomize {engine.version}")
+    raise EngineError(
+        "kustomize 5.4 or newer is needed" + "".join(f"; {one}" for one in tried),
+        hint="install it, or let `argosy dev tools` build it",
+    )
+
+
+def find_helm(*, env: Mapping[str, str], cache: Path) -> Engine:
+    """Return helm: the command on PATH, or argosy's own build.
+
+    Raises:
+        EngineError: none is there, or all are older than 3.14.
+    """
+    tried: list[str] = []
+    for command in _candidates("helm", env, cache):
+        output = _ask([command, "version", "--template", "{{.Version}}"], env)
+        engine = Engine("helm", (command,), _number(output, command))
+        if _enough(engine, HELM_LEAST):
+            return engine
+        tried.append(f"{command} is version {engine.version}")
+    raise EngineError(
+        "helm 3.14 or newer is needed" + "".join(f"; {one}" for one in tried),
+        hint="install it, or let `argosy dev tools` build it",
+    )
+
+
+def _candidates(name: str, env: Mapping[str, str], cache: Path) -> Iterable[str]:
+    found = shutil.which(name, path=env.get("PATH"))
+    if found:
+        yield found
+    own = cache / "bin" / name
+    if own.is_file() and os.access(own, os.X_OK):
+        yield str(own)
+
+
+def _kustomize(command: str, env: Mapping[str, str]) -> Engine:
+    return Engine("kustomize", (command,), _number(_ask([command, "version"], env), command))
+
+
+def _kubectl(command: str, env: Mapping[str, str]) -> Engine:
+    output = _ask([command, "version", "--client", "-o", "json"], env)
+    try:
+        version = str(json.loads(output)["kustomizeVersion"])
+    except (ValueError, KeyError, TypeError):
+        version = "0.0.0"
+    return Engine("kubectl", (command, "kustomize"), _number(version, command))
+
+
+def _ask(command: list[str], env: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            env=_environment(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=VERSION_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"{command[0]} does not run: {error}") from error
+    return done.stdout
+
+
+def _number(output: str, command: str) -> str:
+    found = _VERSION.search(output)
+    if not found:
+        raise EngineError(f"{command} does not say its version", hint=f"it said: {output[:80]!r}")
+    return ".".join(found.groups())
+
+
+def _enough(engine: Engine, least: tuple[int, ...]) -> bool:
+    return tuple(int(part) for part in engine.version.split(".")) >= least
+
+
+def _environment(env: Mapping[str, str], tuning: Tuning = DEFAULT_TUNING) -> dict[str, str]:
+    """Return what an engine may know: PATH, HOME and temporary folders, no configuration."""
+    kept = {key: env[key] for key in ("PATH", "HOME", "TMPDIR") if key in env}
+    return {**kept, "LC_ALL": "C.UTF-8", **tuning.environment()}
+
+
+async def build(
+    engine: Engine,
+    folder: Path,
+    *,
+    env: Mapping[str, str],
+    root: Path | None = None,
+    app: str = "",
+    tuning: Tuning = DEFAULT_TUNING,
+    helm: Engine | None = None,
+) -> str:
+    """Build a kustomization folder and return its manifests.
+
+    Kustomize keeps its own restriction of files to their kustomization's folder.
+
+    Args:
+        engine: from `find_kustomize`.
+        folder: what to build.
+        env: the user's environment, of which little is passed on.
+        root: the workspace; messages name files relative to it.
+        app: named in messages.
+        tuning: Go runtime settings.
+        helm: given when the kustomization inflates charts of its own tree.
+
+    Raises:
+        EngineError: kustomize failed; the message is its own.
+    """
+    command = [*engine.command]
+    if engine.name == "kustomize":
+        command.append("build")
+    if helm is not None:
+        command += ["--enable-helm", "--helm-command", helm.command[0]]
+    # The folder as an argument, not as working directory: kustomize then names files in full.
+    command.append(str(folder))
+    output = await run_engine(
+        command, cwd=folder, env=_environment(env, tuning), app=app, root=root or folder
+    )
+    return output.decode()
+
+
+async def template(
+    engine: Engine,
+    chart: Path,
+    *,
+    release: str,
+    namespace: str,
+    kube_version: str,
+    api_versions: Sequence[str] = (),
+    values: Sequence[Path] = (),
+    env: Mapping[str, str],
+    app: str = "",
+    tuning: Tuning = DEFAULT_TUNING,
+    twice: bool = False,
+) -> str:
+    """Render a chart (a folder or a .tgz) without a cluster and return its manifests.
+
+    Args:
+        engine: from `find_helm`.
+        chart: the locked chart.
+        release: the release's name.
+        namespace: the release's namespace.
+        kube_version: what `.Capabilities.KubeVersion` says.
+        api_versions: what `.Capabilities.APIVersions` says besides.
+        values: files, later ones win.
+        env: the user's environment, of which little is passed on.
+        app: named in messages.
+        tuning: Go runtime settings.
+        twice: render again and refuse a chart whose output differs.
+
+    Raises:
+        EngineError: helm failed, or the chart invents something anew on each run.
+    """
+    command = [*engine.command, "template", release, str(chart), "--namespace", namespace]
+    command += ["--kube-version", kube_version, "--include-crds", "--skip-tests"]
+    for version in api_versions:
+        command += ["--api-versions", version]
+    for file in values:
+        command += ["--values", str(file)]
+    own = {**_environment(env, tuning), **_helm_home(chart)}
+    first = await run_engine(command, cwd=chart.parent, env=own, app=app, root=chart.parent)
+    if twice and first != await run_engine(
+        command, cwd=chart.parent, env=own, app=app, root=chart.parent
+    ):
+        raise EngineError(
+            f"{_told(app)}the chart {chart.name} renders differently each time",
+            hint="it invents passwords, keys or dates; set those values",
+        )
+    return first.decode()
+
+
+def _helm_home(chart: Path) -> dict[str, str]:
+    """Keep helm away from the user's repositories, plugins and registry credentials."""
+    empty = chart.parent / ".helm"
+    return {
+        "HELM_CONFIG_HOME": str(empty / "config"),
+        "HELM_CACHE_HOME": str(empty / "cache"),
+        "HELM_DATA_HOME": str(empty / "data"),
+    }
+
+
+async def run_engine(
+    command: list[str], *, cwd: Path, env: Mapping[str, str], app: str, root: Path
+) -> bytes:
+    """Run a command and return what it prints; a cancelled run kills it and its children.
+
+    Raises:
+        EngineError: it does not run, failed, or took longer than `BUILD_TIMEOUT`.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=cwd,
+            env=dict(env),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise EngineError(f"{_told(app)}{command[0]} does not run: {error.strerror}") from error
+    try:
+        async with asyncio.timeout(BUILD_TIMEOUT):
+            output, errors = await process.communicate()
+    except TimeoutError:
+        await _kill(process)
+        raise EngineError(
+            f"{_told(app)}{Path(command[0]).name} did not end within {BUILD_TIMEOUT:.0f} s"
+        ) from None
+    except BaseException:
+        await _kill(process)
+        raise
+    if process.returncode == 0:
+        return output
+    raise explain(command[0], process.returncode, errors, root, app)
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _told(app: str) -> str:
+    return f"{app}: " if app else ""
+
+
+def explain(command: str, code: int | None, errors: bytes, root: Path, app: str) -> EngineError:
+    """Return an engine's failure as one sentence: its own message, the app, the file."""
+    name = Path(command).name
+    if code is not None and code < 0:
+        more = ", perhaps for want of memory" if -code == signal.SIGKILL else ""
+        return EngineError(f"{_told(app)}{name} was ended by {signal.Signals(-code).name}{more}")
+    text = errors.decode(errors="replace")
+    for prefix in dict.fromkeys((str(root), str(root.resolve()))):
+        text = text.replace(f"{prefix}/", "").replace(f"'{prefix}'", "'.'")
+    lines = [line.strip() for line in text.splitlines()]
+    told = " ".join(line for line in lines if line and not _NOISE.match(line))
+    told = _PREFIX.sub("", told).removesuffix('"' if 'err="' in told else "")
+    folder, cause = _innermost(told)
+    found = [one for one in FILE_NAMES if (root / folder / one).is_file()] if folder else []
+    where = f"{folder}/{found[0]}" if found else folder
+    return EngineError(
+        f"{_told(app)}{name} failed: {cause or f'exit code {code}'}", where=where or None
+    )
+
+
+_PREFIX = re.compile(r"^(Error: |error: |E\d{4} .*? err=\"?)")
+# Kustomize tries each entry as a file first and as a folder second, and tells both tries.
+_TRIED_AS_FILE = re.compile(
+    r"accumulating resources: accumulation err='accumulating resources from '[^']*': "
+    r"'[^']*' must resolve to a file': "
+)
+_STEP = re.compile(
+    r"(?:recursed accumulation of path|couldn't make target for path|recursed merging from path)"
+    r" '([^']*)': "
+)
+_TRIED_AS_FOLDER = re.compile(
+    r"(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*"
+)
+
+
+def _innermost(text: str) -> tuple[str, str]:
+    """Return the folder and the cause at the end of kustomize's chain of steps."""
+    text = _TRIED_AS_FILE.sub("", text)
+    if 'accumulateDirectory: "' in text:
+        text = text.replace('accumulateDirectory: "', "").rstrip('"').replace('\\"', '"')
+    folder = ""
+    for step in _STEP.finditer(text):
+        folder = step.group(1)
+    cause = text[text.rindex(f"'{folder}': ") + len(folder) + 4 :] if folder else text
+    whole = _TRIED_AS_FOLDER.fullmatch(cause)
+    cause = whole.group(1) if whole else cause
+    return folder, cause.removeprefix("accumulating resources: ")

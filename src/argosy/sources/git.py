@@ -1,0 +1,306 @@
+"""One git repository, fetched as little as possible into a bare repository in the cache.
+
+`git ls-remote` says what a ref is; `git fetch --depth=1 --filter=blob:none` brings the commit and
+its trees, and the blobs follow folder by folder when files are read. Names of files, links and
+submodules come from `git ls-tree`; nothing is ever checked out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from argosy.progress import NO_PROGRESS
+from argosy.sources.errors import FetchError, PathError, writing
+from argosy.sources.fetch import COMMIT, Resolved
+from argosy.sources.remote import GitRef, remote_name
+from argosy.sources.trees import IndexTree, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from argosy.errors import Location
+    from argosy.progress import Progress
+
+__all__ = ["Git", "GitTree"]
+
+TIMEOUT = 600.0  # seconds; a large repository over a slow line
+KINDS: dict[str, Kind] = {
+    "100644": "file",
+    "100755": "file",
+    "100664": "file",
+    "120000": "link",
+    "160000": "submodule",
+}
+# Git's messages that mean: no such repository, or no permission to see it.
+_NO_REPOSITORY = ("not found", "does not appear to be", "does not exist", "could not read Username")
+
+
+class Git:
+    """A remote repository and its copy in the cache.
+
+    Args:
+        url: what git is given.
+        cache: argosy's cache folder.
+        env: the user's environment: git's own configuration and credentials are honoured.
+        progress: told while git fetches.
+    """
+
+    def __init__(
+        self, url: str, cache: Path, *, env: Mapping[str, str], progress: Progress = NO_PROGRESS
+    ) -> None:
+        self.url = url
+        self.folder = (
+            cache / "git" / (remote_name(GitRef(url, "", "x")).removesuffix("/x") + ".git")
+        )
+        self._progress = progress
+        local = url.startswith("file://")
+        self._env = {
+            **{key: value for key, value in env.items() if not key.startswith("GIT_TRACE")},
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ALLOW_PROTOCOL": "file" if local else "https:ssh",
+            "GIT_DIR": str(self.folder),
+            "LC_ALL": "C.UTF-8",
+        }
+        self._heads: dict[str, str] | None = None
+
+    def resolve(self, ref: str | None, *, where: Location | None = None) -> Resolved:
+        """Return the commit of a ref and whether it moves; tags win over branches.
+
+        Raises:
+            FetchError: the repository cannot be reached, or has no such ref.
+        """
+        if ref and COMMIT.match(ref):
+            return Resolved(ref, "commit")
+        refs = self._refs(where)
+        if not ref or ref == "HEAD":
+            return Resolved(refs.get("HEAD"), "branch")
+        for name, kind in self._meanings(ref):
+            commit = refs.get(f"{name}^{{}}") or refs.get(name)
+            if commit:
+                return Resolved(commit, "branch" if kind == "branch" else "tag")
+        close = _like(ref, refs)
+        raise FetchError(
+            f"{self.url} has no ref {ref}",
+            where=where,
+            hint=f"did you mean {close}?" if close else "name a tag or all 40 digits of a commit",
+        )
+
+    @staticmethod
+    def _meanings(ref: str) -> list[tuple[str, str]]:
+        if ref.startswith("refs/"):
+            return [(ref, "branch" if ref.startswith("refs/heads/") else "tag")]
+        return [(f"refs/tags/{ref}", "tag"), (f"refs/heads/{ref}", "branch")]
+
+    def _refs(self, where: Location | None) -> dict[str, str]:
+        if self._heads is None:
+            self._init()
+            output = self._remote(["ls-remote", "--", self.url], where)
+            pairs = (line.split("\t", 1) for line in output.decode().splitlines() if "\t" in line)
+            self._heads = {name: commit for commit, name in pairs}
+        return self._heads
+
+    def tree(
+        self, ref: str | None, commit: str | None, *, label: str, where: Location | None = None
+    ) -> GitTree:
+        """Return the files of a commit, fetching it when the cache does not have it.
+
+        Raises:
+            FetchError: it cannot be fetched.
+        """
+        self._init()
+        wanted = commit or self.resolve(ref, where=where).commit
+        if not wanted:
+            raise FetchError(f"{self.url} is empty", where=where)
+        if not self._has(wanted):
+            self._fetch(ref, wanted, where)
+        return GitTree(self, wanted, label)
+
+    def _fetch(self, ref: str | None, commit: str, where: Location | None) -> None:
+        self._progress.message("lock", f"git fetch {self.url} {ref or commit[:12]}")
+        options = ["fetch", "--depth=1", "--no-tags", "--no-recurse-submodules", "--quiet"]
+        options += ["--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none"]
+        with self._locked():
+            self._remote([*options, "--", self.url, commit], where)
+        if not self._has(commit):
+            raise FetchError(
+                f"{self.url} does not give commit {commit}",
+                where=where,
+                hint="the commit may have been removed upstream; run `argosy lock`",
+            )
+
+    def bring(self, objects: list[str]) -> None:
+        """Fetch blobs that a partial fetch left out.
+
+        Raises:
+            FetchError: they cannot be fetched.
+        """
+        missing = self._missing(objects)
+        if not missing:
+            return
+        options = ["fetch", "--no-tags", "--no-recurse-submodules", "--quiet", "--stdin"]
+        options += ["--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none", "--depth=1"]
+        with self._locked():
+            self._remote([*options, self.url], None, feed="\n".join(missing).encode())
+
+    def _missing(self, objects: list[str]) -> list[str]:
+        output = self.run(
+            ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+            feed="\n".join(objects).encode(),
+            lazy=False,
+        )
+        lines = output.decode().splitlines()
+        return [line.split()[0] for line in lines if line.endswith(" missing")]
+
+    def _has(self, commit: str) -> bool:
+        try:
+            self.run(["cat-file", "-e", f"{commit}^{{tree}}"], lazy=False)
+        except FetchError:
+            return False
+        return True
+
+    def _init(self) -> None:
+        if (self.folder / "HEAD").is_file():
+            return
+        with writing(self.folder), self._locked():
+            if not (self.folder / "HEAD").is_file():
+                self.run(["init", "--bare", "--quiet", "--template=", str(self.folder)])
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let one run at a time write to the repository: shallow fetches exclude each other."""
+        place = self.folder.parent / f"{self.folder.name}.lock"
+        with writing(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _remote(self, command: list[str], where: Location | None, feed: bytes = b"") -> bytes:
+        try:
+            return self.run(command, feed=feed)
+        except FetchError as error:
+            if any(text in error.message for text in _NO_REPOSITORY):
+                hint = "check the URL, and that git itself can fetch it"
+            else:
+                hint = "check the connection, or use a mirror with --mirror DIR"
+            raise FetchError(
+                f"{self.url} cannot be fetched: {error.message}", where=where, hint=hint
+            ) from error
+
+    def run(self, command: list[str], *, feed: bytes = b"", lazy: bool = True) -> bytes:
+        """Run git and return what it prints.
+
+        Raises:
+            FetchError: git is missing, failed, or took too long; the message is git's last line.
+        """
+        settings = ["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=0"]
+        env = self._env if lazy else {**self._env, "GIT_NO_LAZY_FETCH": "1"}
+        try:
+            done = subprocess.run(
+                ["git", *settings, *command],
+                input=feed,
+                env=env,
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise FetchError("the command git is not there", hint="install git") from error
+        except subprocess.TimeoutExpired as error:
+            raise FetchError(f"git did not answer within {TIMEOUT:.0f} s") from error
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            told = next((one for one in lines if one.startswith(("fatal:", "error:"))), "")
+            last = told or (lines[-1] if lines else f"exit code {done.returncode}")
+            raise FetchError(last.removeprefix("fatal: ").removeprefix("error: "))
+        return done.stdout
+
+
+def _like(ref: str, refs: Mapping[str, str]) -> str | None:
+    import difflib  # noqa: PLC0415 (for the message alone)
+
+    tags = [name.removeprefix("refs/tags/") for name in refs if name.startswith("refs/tags/")]
+    plain = [tag for tag in tags if not tag.endswith("^{}")]
+    if f"v{ref}" in plain:
+        return f"v{ref}"
+    found = difflib.get_close_matches(ref, plain, n=1, cutoff=0.7)
+    return found[0] if found else None
+
+
+class GitTree(IndexTree):
+    """The files of one commit."""
+
+    def __init__(self, git: Git, commit: str, label: str) -> None:
+        listing = git.run(["ls-tree", "-r", "-z", commit]).decode(errors="surrogateescape")
+        entries: dict[str, Kind] = {}
+        self._objects: dict[str, str] = {}
+        for line in listing.split("\0"):
+            if not line:
+                continue
+            head, _, path = line.partition("\t")
+            mode, _, name = head.split(" ")
+            entries[path] = KINDS.get(mode, "special")
+            self._objects[path] = name
+        super().__init__(label, entries)
+        self.commit = commit
+        self._git = git
+        self._brought: set[str] = set()
+        self._read: dict[str, bytes] = {}
+
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes, fetching those of its whole top folder the first time.
+
+        Raises:
+            PathError: the commit has no such file.
+            FetchError: it cannot be fetched.
+        """
+        if path not in self._objects:
+            raise PathError(f"there is no {path} in {self.label}")
+        top = "/".join(path.split("/")[:2])
+        if top not in self._brought:
+            self._bring(top)
+        return self._read[path]
+
+    def _bring(self, top: str) -> None:
+        """Read every file below a folder with one fetch and one `git cat-file`."""
+        paths = [
+            path
+            for path in self._objects
+            if (path == top or path.startswith(f"{top}/")) and self._entries[path] != "submodule"
+        ]
+        names = list(dict.fromkeys(self._objects[path] for path in paths))
+        self._git.bring(names)
+        contents = self._contents(names)
+        self._read.update((path, contents[self._objects[path]]) for path in paths)
+        self._brought.add(top)
+
+    def _contents(self, names: list[str]) -> dict[str, bytes]:
+        output = self._git.run(["cat-file", "--batch"], feed="\n".join(names).encode() + b"\n")
+        contents: dict[str, bytes] = {}
+        position = 0
+        for name in names:
+            end = output.index(b"\n", position)
+            parts = output[position:end].split(b" ")
+            if len(parts) != 3:
+                raise FetchError(f"git has no object {name} of {self.label}")
+            size = int(parts[2])
+            contents[name] = output[end + 1 : end + 1 + size]
+            position = end + 2 + size
+        return contents
+
+    def target(self, path: str) -> str:
+        """Return where a link points."""
+        return self.read(path).decode(errors="surrogateescape")
+
+    def sha256(self, path: str) -> str:
+        """Return the digest of a file's bytes, in hex."""
+        return hashlib.sha256(self.read(path)).hexdigest()
