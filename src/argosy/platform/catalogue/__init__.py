@@ -18,11 +18,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import yaml
 from msgspec import Struct, field
 
+from argosy import yaml
 from argosy.errors import UsageError
-from argosy.secrets.rules import SecretRule  # noqa: TC001  # msgspec reads it at run time
+from argosy.secrets.rules import SecretRule
 from argosy.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ def load_catalogue(release: str) -> Release:
             f"Kubeflow release '{release}' is not in the catalogue",
             hint=did_you_mean(release, known) or f"known: {', '.join(known)}",
         )
-    text = resources.files(__package__).joinpath(f"{PREFIX}{release}.yaml").read_text("utf-8")
-    return _decode(yaml.load(text, Loader=yaml.CSafeLoader))
+    file = resources.files(__package__).joinpath(f"{PREFIX}{release}.yaml")
+    return _decode(yaml.load(file.read_bytes(), file=file.name))
 
 
 def _decode(data: dict[str, Any]) -> Release:
