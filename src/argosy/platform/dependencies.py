@@ -10,9 +10,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from argosy.graph import matches, pod_template, references
-from argosy.manifests import ObjectId
+from argosy.manifests import ObjectId, apply_rank
 from argosy.platform.definitions import Definition, definition
-from argosy.platform.ranks import rank
 from argosy.platform.waves import Edge, Gate, Order, Step, build_order
 from argosy.platform.webhooks import (
     ADMISSION,
@@ -108,7 +107,7 @@ class _Tree:
     def steps(self) -> list[Step]:
         """Return every step: objects in a stable order, then milestones, then gates."""
         apps = {app.name: number for number, app in enumerate(self.platform.apps)}
-        inside = sorted(self.rendered.values(), key=lambda o: (rank(o.id), apps[o.app], o.id))
+        inside = sorted(self.rendered.values(), key=lambda o: (apply_rank(o.id), apps[o.app], o.id))
         made = [Step(found.id, found, tuple(self._edges(found))) for found in inside]
         for app in self.platform.apps:
             after = [Edge(_milestone(need), "gate") for need in app.needs]
