@@ -226,7 +226,7 @@ class Git:
 
 
 def _like(ref: str, refs: Mapping[str, str]) -> str | None:
-    import difflib  # noqa: PLC0415 (for the message alone)
+    import difflib
 
     tags = [name.removeprefix("refs/tags/") for name in refs if name.startswith("refs/tags/")]
     plain = [tag for tag in tags if not tag.endswith("^{}")]

@@ -39,6 +39,8 @@ __all__ = [
     "app_digest",
     "dump_lock",
     "read_lock",
+    "start_of",
+    "tree_closure",
     "write_lock",
 ]
 
@@ -49,9 +51,9 @@ HEADER = "# Written by `argosy lock`. Commit it; do not edit it.\n"
 class LockedSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One source, pinned.
 
-    `url` and `ref` are as asked; for a chart, `url` is the repository and `ref` is
-    `chart-version`'s version with `chart` set. `commit` is None only for what is not git, or for
-    a mirror that has no record of it.
+    `url` and `ref` are as asked; for a chart, `url` is its repository and `ref` its version.
+    `commit` is None only for what is not git, or came from a mirror without record of it. `paths`
+    are the places that apps and kustomizations start from; `files` is all that these need.
     """
 
     name: str
@@ -61,6 +63,7 @@ class LockedSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ref: str | None = None
     chart: str | None = None
     commit: str | None = None
+    paths: tuple[str, ...] = ()
     files: dict[str, str] = {}
     links: dict[str, str] = {}
 
@@ -158,6 +161,7 @@ def dump_lock(lock: Lock) -> str:
     for name, source in sorted(lock.sources.items()):
         entry = {key: value for key, value in msgspec.to_builtins(source).items() if value}
         del entry["name"]
+        entry["paths"] = list(source.paths)
         for key in ("files", "links"):
             if key in entry:
                 entry[key] = dict(sorted(entry[key].items()))
@@ -226,7 +230,7 @@ class LockedTree(IndexTree):
         if self._fetcher is None:
             raise LockError(
                 f"{self.label}/{path} is locked but not in the cache",
-                hint="run `argosy lock --fetch`, or name a mirror with --mirror DIR",
+                hint="run `argosy lock` to fetch it, or name a mirror with --mirror DIR",
             )
         if self._fetched is None:
             self._fetched = self._fetcher.tree(self.source.remote, commit=self.source.commit)

@@ -97,7 +97,7 @@ class Network:
 
     def _chart(self, ref: ChartRef, where: Location | None) -> bytes:
         if ref.repo.startswith("oci://"):
-            from argosy.sources.oci import pull  # noqa: PLC0415 (needs helm; rare)
+            from argosy.sources.oci import pull
 
             return pull(ref, cache=self._cache, env=self._env, where=where)
         base = ref.repo.rstrip("/") + "/"

@@ -11,27 +11,25 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from msgspec import structs
-
 from argosy.progress import NO_PROGRESS
 from argosy.sources.closure import Closure, closure, merkle
 from argosy.sources.errors import LockError
-from argosy.sources.fetch import COMMIT, Resolved, label_of
+from argosy.sources.fetch import label_of
 from argosy.sources.lock import Lock, LockedSource, LockedTree, start_of
 from argosy.sources.remote import ChartRef, FileRef, GitRef, LocalRef, remote_name
 from argosy.sources.trees import DirTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from argosy.errors import Location
     from argosy.progress import Progress
     from argosy.sources.blobs import BlobStore
-    from argosy.sources.fetch import Fetcher
+    from argosy.sources.fetch import Fetcher, Resolved
     from argosy.sources.remote import Remote
     from argosy.sources.trees import Tree
 
-__all__ = ["Move", "Request", "Waiver", "check", "resolve", "update"]
+__all__ = ["Move", "Request", "Waiver", "check", "moves", "resolve", "update"]
 
 TASK = "lock"
 MOVING = {"head", "latest", "main", "master", "develop", "trunk"}
@@ -81,13 +79,13 @@ class Move(NamedTuple):
 class _Source:
     """A source on its way into the lock."""
 
-    def __init__(self, name: str, ref: Remote | LocalRef, tree: Tree, commit: str | None) -> None:
-        self.name = name
-        self.ref = ref
+    def __init__(self, request: Request, tree: Tree, *, commit: str | None = None) -> None:
+        self.request = request
         self.tree = tree
         self.commit = commit
+        self.kept: LockedSource | None = None
         self.starts: set[str] = set()
-        self.found: Closure | None = None
+        self.found = Closure((), {}, (), ())
 
 
 def resolve(
@@ -96,55 +94,131 @@ def resolve(
     fetcher: Fetcher,
     blobs: BlobStore,
     waivers: Sequence[Waiver] = (),
+    previous: Lock | None = None,
+    renew: Collection[str] = (),
     progress: Progress = NO_PROGRESS,
 ) -> Lock:
     """Return the lock for what is asked; every file that it names is in `blobs` afterwards.
 
+    Args:
+        requests: the platform's sources, and its own folder as a `LocalRef`.
+        fetcher: the network or a mirror.
+        blobs: where contents are kept.
+        waivers: what may move.
+        previous: the lock so far: what it pins stays pinned, and is not fetched again.
+        renew: sources of `previous` to resolve anew all the same.
+        progress: told what is being fetched.
+
     Raises:
-        LockError: a reference moves or is missing, and is not waived.
+        LockError: a reference moves or is missing, and is not waived; or a source has changed
+            under the commit that is locked.
         FetchError: a source cannot be reached, or does not have what is asked.
         argosy.errors.UsageError: a kustomization or a path in a source is wrong.
         DiskError: the cache cannot be written.
     """
+    return _resolve(
+        requests,
+        fetcher=fetcher,
+        refill=fetcher,
+        blobs=blobs,
+        waivers=waivers,
+        previous=previous,
+        renew=renew,
+        progress=progress,
+    )
+
+
+def _resolve(
+    requests: Iterable[Request],
+    *,
+    fetcher: Fetcher,
+    refill: Fetcher | None,
+    blobs: BlobStore,
+    waivers: Sequence[Waiver],
+    previous: Lock | None,
+    renew: Collection[str] = (),
+    progress: Progress = NO_PROGRESS,
+) -> Lock:
+    """Resolve; `refill` gives only the contents of what is pinned."""
     progress.start(TASK)
+    pinned = {name: one for name, one in (previous or Lock()).sources.items() if name not in renew}
+    opener = _Opener(fetcher, refill, blobs, waivers, pinned)
     sources: dict[str, _Source] = {}
     waiting: list[Request] = list(requests)
     while waiting:
         request = waiting.pop(0)
-        source = sources.get(request.name)
-        if source is None:
+        if request.name not in sources:
             progress.message(TASK, request.name)
-            source = sources[request.name] = _open(request, fetcher, waivers)
+            sources[request.name] = opener.open(request)
+        source = sources[request.name]
         new = set(request.paths) - source.starts
         if not new:
             continue
         source.starts |= new
+        opener.widen(source)
         source.found = closure(source.tree, sorted(source.starts))
         waiting += [
             Request(remote_name(met.ref), met.ref, (start_of(met.ref),), met.where)
             for met in source.found.remotes
         ]
     locked = {
-        name: _take(source, source.ref, blobs)
+        name: _take(source, source.request.ref, blobs)
         for name, source in sorted(sources.items())
-        if not isinstance(source.ref, LocalRef)
+        if not isinstance(source.request.ref, LocalRef)
     }
     progress.finish(TASK, f"{len(locked)} sources")
     return Lock(locked)
 
 
-def _open(request: Request, fetcher: Fetcher, waivers: Sequence[Waiver]) -> _Source:
-    ref = request.ref
-    if isinstance(ref, LocalRef):
-        return _Source(request.name, ref, DirTree(ref.dir), None)
-    waived = _waived(request.name, ref, waivers)
-    if not waived:
-        _refuse_moving(ref, request.where)
-    resolved = fetcher.resolve(ref, where=request.where)
-    if not waived:
-        _refuse_branch(ref, resolved, request.where)
-    tree = fetcher.tree(ref, commit=resolved.commit, where=request.where)
-    return _Source(request.name, ref, tree, resolved.commit)
+class _Opener:
+    """Opens sources: from the lock so far where it pins them, else through the fetcher."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        refill: Fetcher | None,
+        blobs: BlobStore,
+        waivers: Sequence[Waiver],
+        pinned: Mapping[str, LockedSource],
+    ) -> None:
+        self._fetcher = fetcher
+        self._refill = refill
+        self._blobs = blobs
+        self._waivers = waivers
+        self._pinned = pinned
+
+    def open(self, request: Request) -> _Source:
+        """Return a source with a tree to walk."""
+        ref = request.ref
+        if isinstance(ref, LocalRef):
+            return _Source(request, DirTree(ref.dir))
+        waived = _waived(request.name, ref, self._waivers)
+        if not waived:
+            _refuse_moving(ref, request.where)
+        kept = self._pinned.get(request.name)
+        if kept is not None and kept.remote == _whole(ref):
+            held = LockedTree(kept, self._blobs, fetcher=self._refill)
+            source = _Source(request, held, commit=kept.commit)
+            source.kept = kept
+            return source
+        resolved = self._fetcher.resolve(ref, where=request.where)
+        if not waived:
+            _refuse_branch(ref, resolved, request.where)
+        tree = self._fetcher.tree(ref, commit=resolved.commit, where=request.where)
+        return _Source(request, tree, commit=resolved.commit)
+
+    def widen(self, source: _Source) -> None:
+        """Leave the locked files for the whole tree when more is asked than was locked."""
+        ref = source.request.ref
+        if source.kept is None or isinstance(ref, LocalRef):
+            return
+        if isinstance(source.tree, LockedTree) and not source.starts <= set(source.kept.paths):
+            source.tree = self._fetcher.tree(ref, commit=source.commit, where=source.request.where)
+
+
+def _whole(ref: Remote) -> Remote:
+    """Return the reference to the whole source, as a lock keeps it."""
+    return GitRef(ref.repo, "", ref.ref) if isinstance(ref, GitRef) else ref
 
 
 def _waived(name: str, ref: Remote, waivers: Sequence[Waiver]) -> bool:
@@ -186,27 +260,39 @@ def _refuse_branch(ref: Remote, resolved: Resolved, where: Location | None) -> N
 
 
 def _take(source: _Source, ref: Remote, blobs: BlobStore) -> LockedSource:
-    found = source.found or Closure((), {}, (), ())
+    name, found, kept = source.request.name, source.found, source.kept
     files = {path: blobs.put(source.tree.read(path)) for path in found.files}
-    digest = merkle(files, found.links)
+    if kept is not None:
+        changed = [path for path, digest in files.items() if kept.files.get(path, digest) != digest]
+        if changed:
+            raise LockError(
+                f"{label_of(ref)} has changed since it was locked: {changed[0]}"
+                + (f" and {len(changed) - 1} more" if changed[1:] else ""),
+                where=source.request.where,
+                hint=f"see what moved with `argosy lock --update {name}`",
+            )
+    links = found.links
+    digest = merkle(files, links)
+    paths = tuple(sorted(source.starts))
     match ref:
         case FileRef():
-            return LockedSource(source.name, "file", ref.url, digest, files=files)
+            return LockedSource(name, "file", ref.url, digest, paths=paths, files=files)
         case ChartRef():
             kind: Literal["oci", "helm"] = "oci" if ref.repo.startswith("oci://") else "helm"
             return LockedSource(
-                source.name, kind, ref.repo, digest, ref.version, ref.chart, files=files
+                name, kind, ref.repo, digest, ref.version, ref.chart, paths=paths, files=files
             )
         case GitRef():
             return LockedSource(
-                source.name,
+                name,
                 "git",
                 ref.repo,
                 digest,
                 ref.ref,
                 commit=source.commit,
+                paths=paths,
                 files=files,
-                links=found.links,
+                links=links,
             )
 
 
@@ -218,74 +304,46 @@ def update(
     fetcher: Fetcher,
     blobs: BlobStore,
     waivers: Sequence[Waiver] = (),
+    progress: Progress = NO_PROGRESS,
 ) -> tuple[Lock, list[Move]]:
     """Resolve one source anew, keep the others, and say what moves.
 
     Remotes that only the new version names are taken up; those that nobody names any more go.
 
     Raises:
-        LockError: no request has that name; otherwise as for `resolve`.
+        LockError: there is no such source; otherwise as for `resolve`.
     """
     asked = list(requests)
-    known = {request.name for request in asked} | set(lock.sources)
+    known = {
+        *lock.sources,
+        *(request.name for request in asked if not isinstance(request.ref, LocalRef)),
+    }
     if name not in known:
         raise LockError(
             f"there is no source {name}", hint="sources are: " + ", ".join(sorted(known))
         )
-    held = _Held(lock, name, fetcher, blobs)
-    new = resolve(asked, fetcher=held, blobs=blobs, waivers=waivers)
-    moves = [
-        _move(one, lock.sources.get(one), new.sources.get(one))
-        for one in sorted({*lock.sources, *new.sources})
-    ]
-    return new, [move for move in moves if move.moves]
+    new = resolve(
+        asked,
+        fetcher=fetcher,
+        blobs=blobs,
+        waivers=waivers,
+        previous=lock,
+        renew={name},
+        progress=progress,
+    )
+    return new, moves(lock, new)
 
 
-class _Held:
-    """A fetcher that moves one source and answers for the others from the lock."""
-
-    def __init__(self, lock: Lock, name: str, fetcher: Fetcher, blobs: BlobStore) -> None:
-        self._fetcher = fetcher
-        self._blobs = blobs
-        self._kept = _by_remote(one for one in lock.sources.values() if one.name != name)
-
-    def _find(self, ref: Remote) -> LockedSource | None:
-        return self._kept.get(GitRef(ref.repo, "", ref.ref) if isinstance(ref, GitRef) else ref)
-
-    def resolve(self, ref: Remote, *, where: Location | None = None) -> Resolved:
-        """Return the locked commit, or what the fetcher says."""
-        kept = self._find(ref)
-        if kept is None:
-            return self._fetcher.resolve(ref, where=where)
-        return Resolved(kept.commit, "fixed")
-
-    def tree(
-        self, ref: Remote, *, commit: str | None = None, where: Location | None = None
-    ) -> Tree:
-        """Return the locked files, or what the fetcher has."""
-        kept = self._find(ref)
-        if kept is None:
-            return self._fetcher.tree(ref, commit=commit, where=where)
-        return LockedTree(kept, self._blobs, fetcher=self._fetcher)
-
-
-def _by_remote(sources: Iterable[LockedSource]) -> dict[Remote, LockedSource]:
-    """Return sources by what they are; one repository locked under two names is put together."""
-    found: dict[Remote, LockedSource] = {}
-    for source in sources:
-        other = found.get(source.remote)
-        if other is not None:
-            files, links = other.files | source.files, other.links | source.links
-            source = structs.replace(  # noqa: PLW2901 (the same source, whole)
-                source, files=files, links=links, digest=merkle(files, links)
-            )
-        found[source.remote] = source
-    return found
+def moves(old: Lock, new: Lock) -> list[Move]:
+    """Return what is different between two locks, source by source."""
+    names = sorted({*old.sources, *new.sources})
+    found = [_move(name, old.sources.get(name), new.sources.get(name)) for name in names]
+    return [move for move in found if move.moves]
 
 
 def _move(name: str, old: LockedSource | None, new: LockedSource | None) -> Move:
-    before = old.files if old else {}
-    after = new.files if new else {}
+    before = {**old.files, **old.links} if old else {}
+    after = {**new.files, **new.links} if new else {}
     return Move(
         name,
         old.ref if old else None,
@@ -306,83 +364,64 @@ def check(
     fetcher: Fetcher | None = None,
     waivers: Sequence[Waiver] = (),
 ) -> list[str]:
-    """Say, without a network, where the lock and what is asked differ; nothing when they agree.
+    """Say where the lock and what is asked differ; nothing when they agree.
+
+    Nothing is resolved; `fetcher` (a mirror) is asked only for locked contents that the cache
+    does not have. Every locked file is read and verified.
 
     Raises:
-        LockError: a locked file is not in the cache and there is no fetcher for it, or its
-            content is wrong.
+        LockError: a reference moves; or a locked file is not to be had, or its content is wrong.
+        argosy.errors.UsageError: a kustomization of the user's own folder is wrong.
     """
-    wanted = list(requests)
-    problems = [
-        f"{request.where}: {problem}" if request.where else problem
-        for request in wanted
-        for problem in _differences(lock, request)
-    ]
-    if problems:
-        return problems
-    held = _Offline(lock, blobs, fetcher)
-    fresh = resolve(wanted, fetcher=held, blobs=blobs, waivers=waivers)
-    for name in sorted({*lock.sources, *fresh.sources}):
-        old, new = lock.sources.get(name), fresh.sources.get(name)
-        if old is None or new is None:
-            problems.append(
-                f"{name} is {'needed but not locked' if old is None else 'locked but not needed'}"
-            )
-        elif old.digest != new.digest:
-            spare = len(old.files.keys() - new.files.keys())
-            problems.append(f"{name} has {spare} locked files that nothing needs")
+    try:
+        fresh = _resolve(
+            requests,
+            fetcher=_Offline(),
+            refill=fetcher,
+            blobs=blobs,
+            waivers=waivers,
+            previous=lock,
+        )
+    except _NotLockedError as error:
+        return [str(error)]
+    problems = []
+    for move in moves(lock, fresh):
+        if move.name not in fresh.sources:
+            problems.append(f"{move.name} is locked but not needed")
+        else:
+            count = len(move.removed)
+            problems.append(f"{move.name} has {count} locked files that nothing needs")
     return problems
 
 
-def _differences(lock: Lock, request: Request) -> list[str]:
-    if isinstance(request.ref, LocalRef):
-        return []
-    source = lock.sources.get(request.name)
-    if source is None:
-        return [f"{request.name} is not locked"]
-    asked = request.ref
-    if isinstance(asked, GitRef):
-        asked = GitRef(asked.repo, "", asked.ref)
-    if source.remote != asked:
-        return [f"{request.name} is locked as {label_of(source.remote)}, not {label_of(asked)}"]
-    if source.kind == "git" and source.commit and not COMMIT.match(source.commit):
-        return [f"{request.name}'s commit {source.commit!r} is not 40 hex digits"]
-    return []
+class _NotLockedError(LockError):
+    """Something is needed that the lock does not have."""
 
 
-class _Offline(_Held):
-    """A fetcher that knows only what is locked."""
-
-    def __init__(self, lock: Lock, blobs: BlobStore, fetcher: Fetcher | None) -> None:
-        self._inner = fetcher
-        self._blobs = blobs
-        self._kept = _by_remote(lock.sources.values())
+class _Offline:
+    """A fetcher that refuses: whatever is asked of it is not locked."""
 
     def resolve(self, ref: Remote, *, where: Location | None = None) -> Resolved:
-        """Return the locked commit.
+        """Refuse.
 
         Raises:
-            LockError: the reference is not locked.
+            LockError: always.
         """
-        return Resolved(self._locked(ref, where).commit, "fixed")
+        raise _NotLockedError(
+            f"{label_of(ref)} is needed but not locked", where=where, hint="run `argosy lock`"
+        )
 
     def tree(
         self, ref: Remote, *, commit: str | None = None, where: Location | None = None
     ) -> Tree:
-        """Return the locked files.
+        """Refuse.
 
         Raises:
-            LockError: the reference is not locked, or not at that commit.
+            LockError: always.
         """
-        source = self._locked(ref, where)
-        if commit and source.commit != commit:
-            raise LockError(f"{source.name} is not locked at {commit}", where=where)
-        return LockedTree(source, self._blobs, fetcher=self._inner)
-
-    def _locked(self, ref: Remote, where: Location | None) -> LockedSource:
-        found = self._find(ref)
-        if found is None:
-            raise LockError(
-                f"{label_of(ref)} is needed but not locked", where=where, hint="run `argosy lock`"
-            )
-        return found
+        at = f" at {commit[:12]}" if commit else ""
+        raise _NotLockedError(
+            f"more of {label_of(ref)}{at} is needed than is locked",
+            where=where,
+            hint="run `argosy lock`",
+        )
