@@ -11,7 +11,14 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["apps_option", "cache_dir", "directory_option", "env_option", "output_option"]
+__all__ = [
+    "apps_option",
+    "cache_dir",
+    "directory_option",
+    "env_option",
+    "mirror_option",
+    "output_option",
+]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -58,3 +65,14 @@ def cache_dir() -> Path:
         return Path(own).absolute()
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "argosy"
+
+
+def mirror_option(function: F) -> F:
+    """Add `--mirror`, a directory that stands for the network, as the parameter `mirror`."""
+    return click.option(
+        "--mirror",
+        envvar="ARGOSY_MIRROR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Take sources from this mirror instead of the network (or set ARGOSY_MIRROR).",
+    )(function)

@@ -209,10 +209,12 @@ def load_platform(root: Path, env: str | None = None) -> LoadedPlatform:
     """
     base = _read(root, FILE, missing="write one with `argosy init`")
     documents = [base]
+    files = [FILE]
     if env is not None and (env != DEFAULT_ENV or (root / "envs" / f"{env}.yaml").exists()):
         names = sorted(path.stem for path in (root / "envs").glob("*.yaml"))
         hint = did_you_mean(env, names) or f"environments here: {', '.join(names) or 'none'}"
-        documents.append(_read(root, f"envs/{env}.yaml", missing=hint))
+        files.append(f"envs/{env}.yaml")
+        documents.append(_read(root, files[-1], missing=hint))
     origins: dict[Steps, Location] = {}
     merged: Any = None
     for document in documents:
@@ -223,7 +225,7 @@ def load_platform(root: Path, env: str | None = None) -> LoadedPlatform:
         platform,
         root=root,
         env=env or DEFAULT_ENV,
-        files=tuple(document.file for document in documents),
+        files=tuple(files),
         origins=origins,
     )
 

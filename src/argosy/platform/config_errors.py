@@ -56,7 +56,8 @@ def explain_invalid(
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message)
     if unknown:
         return _unknown_key(unknown.group(1), steps, merged, origins, structs)
-    where = nearest(origins, steps[: steps.index("...")] if "..." in steps else steps)
+    steps = _concrete(merged, steps, message)
+    where = nearest(origins, steps)
     spelled = ".".join(str(step) for step in steps)
     missing = re.fullmatch(r"Object missing required field `(.*)`", message)
     if missing:
@@ -100,19 +101,44 @@ def _matches(pattern: Steps, steps: Steps) -> bool:
     )
 
 
+_TYPES = {
+    "array": list,
+    "object": dict,
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "null": type(None),
+}
+
+
+def _concrete(merged: Any, steps: Steps, message: str) -> Steps:
+    """Return the path that `...` (any key or index) stands for in this complaint."""
+    if "..." not in steps:
+        return steps
+    reached = _reached(merged, steps)
+    got = re.search(r"got `(\w+)`", message)
+    wrong = _TYPES.get(got.group(1)) if got else None
+    fitting = [path for path, value in reached if wrong is None or type(value) is wrong]
+    return fitting[0] if fitting else steps[: steps.index("...")]
+
+
 def _holders(merged: Any, steps: Steps) -> list[tuple[Steps, dict[str, Any]]]:
-    """Return the mappings that `steps` may lead to; `...` leads to each item."""
+    """Return the mappings that `steps` may lead to."""
+    return [(path, value) for path, value in _reached(merged, steps) if isinstance(value, dict)]
+
+
+def _reached(merged: Any, steps: Steps) -> list[tuple[Steps, Any]]:
+    """Return all that `steps` may lead to; `...` leads to each item."""
     reached: list[tuple[Steps, Any]] = [((), merged)]
     for step in steps:
         below: list[tuple[Steps, Any]] = []
         for path, value in reached:
-            items = (
-                list(value.items())
-                if isinstance(value, dict)
-                else list(enumerate(value))
-                if isinstance(value, list)
-                else []
-            )
+            items: list[tuple[str | int, Any]] = []
+            if isinstance(value, dict):
+                items = list(value.items())
+            elif isinstance(value, list):
+                items = list(enumerate(value))
             below += [((*path, name), item) for name, item in items if step in ("...", name)]
         reached = below
-    return [(path, value) for path, value in reached if isinstance(value, dict)]
+    return reached

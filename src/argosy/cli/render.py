@@ -1,0 +1,91 @@
+"""`argosy render`: build every app."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from argosy.cli.options import (
+    apps_option,
+    cache_dir,
+    directory_option,
+    env_option,
+    mirror_option,
+    output_option,
+)
+
+if TYPE_CHECKING:
+    from argosy.platform.render import RenderReport
+
+__all__ = ["command"]
+
+
+@click.command("render")
+@directory_option
+@env_option
+@apps_option
+@mirror_option
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write rendered/ there instead of beside platform.yaml.",
+)
+@output_option
+def command(
+    directory: Path,
+    env: str | None,
+    apps: tuple[str, ...],
+    mirror: Path | None,
+    out: Path | None,
+    output: str,
+) -> int:
+    r"""Build every app into rendered/<env>/<app>/, one object a file.
+
+    Works from argosy.lock alone. An app whose inputs have not changed is not built; the old tree
+    stays whole until the new one is complete.
+
+    \b
+    Examples:
+      argosy render                         the default environment
+      argosy render --env prod              with envs/prod.yaml laid over platform.yaml
+      argosy render --app katib --app dex   only these two
+    """
+    from argosy.cli.progress import open_progress
+    from argosy.platform.config import load_platform
+    from argosy.platform.render import render
+    from argosy.sources.choose import fetcher_for
+
+    cache = cache_dir()
+    with open_progress() as progress:
+        report = render(
+            load_platform(directory, env),
+            cache=cache,
+            env=os.environ,
+            apps=apps,
+            out=out,
+            fetcher=fetcher_for(mirror, cache=cache, env=os.environ, offline=True),
+            progress=progress,
+        )
+    if output == "json":
+        import msgspec
+
+        click.echo(msgspec.json.encode(report))
+    else:
+        _print(report)
+    return 0
+
+
+def _print(report: RenderReport) -> None:
+    built = f"{len(report.built)} built" if report.built else "nothing to build"
+    click.echo(
+        f"{report.objects} objects in {len(report.built) + len(report.reused)} apps: {built}, "
+        f"{len(report.reused)} unchanged, {report.seconds:.1f} s"
+    )
+    for name, by in report.provided.items():
+        click.echo(f"{name} is left out, so the cluster must have it: {', '.join(by)} need it")
+    for credential in report.credentials:
+        click.echo(str(credential))

@@ -1,0 +1,97 @@
+"""Lock a platform: pin what every environment reads, say what an update moves, mirror it.
+
+The lock covers all environments, so that what one of them renders cannot depend on which one was
+locked last. The old lock stays whole until the new one is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from argosy.platform.places import LOCK_FILE, requests
+from argosy.progress import NO_PROGRESS
+from argosy.sources import resolve as resolving
+from argosy.sources.lock import Lock, read_lock, write_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from argosy.progress import Progress
+    from argosy.sources.blobs import BlobStore
+    from argosy.sources.fetch import Fetcher
+    from argosy.sources.resolve import Move
+
+__all__ = ["check_lock", "lock_platform", "update_source"]
+
+
+def lock_platform(
+    root: Path,
+    *,
+    fetcher: Fetcher,
+    blobs: BlobStore,
+    dry_run: bool = False,
+    progress: Progress = NO_PROGRESS,
+) -> tuple[Lock, list[Move]]:
+    """Write argosy.lock for the platform in `root`; return it and what it moved.
+
+    Args:
+        root: the directory of platform.yaml.
+        fetcher: the network, or a mirror that stands for it.
+        blobs: takes every locked file.
+        dry_run: resolve and compare, but leave argosy.lock as it is.
+        progress: told of each source.
+
+    Raises:
+        ConfigError: an environment's configuration is wrong.
+        LockError: a reference moves or is missing, and is not waived.
+        FetchError: a source cannot be reached.
+    """
+    wanted, waivers = requests(root)
+    lock = resolving.resolve(
+        wanted, fetcher=fetcher, blobs=blobs, waivers=waivers, progress=progress
+    )
+    path = root / LOCK_FILE
+    old = read_lock(path) if path.exists() else Lock({})
+    moves = resolving.moves(old, lock)
+    if not dry_run:
+        write_lock(lock, path)
+    return lock, moves
+
+
+def update_source(
+    root: Path, name: str, *, fetcher: Fetcher, blobs: BlobStore, dry_run: bool = False
+) -> list[Move]:
+    """Resolve one source anew and return what moves; the others stay as they are locked.
+
+    Args:
+        root: the directory of platform.yaml.
+        name: a source in the lock, or the beginning of its name up to a `-` (`kubeflow`).
+        fetcher: the network, or a mirror that stands for it.
+        blobs: takes every locked file.
+        dry_run: say what would move, and leave argosy.lock as it is.
+
+    Raises:
+        LockError: no source has that name; otherwise as for `lock_platform`.
+    """
+    wanted, waivers = requests(root)
+    lock = read_lock(root / LOCK_FILE)
+    names = {*lock.sources, *(request.name for request in wanted)}
+    if name not in names:
+        near = sorted(one for one in names if one.startswith(f"{name}-"))
+        name = near[0] if len(near) == 1 else name
+    new, moves = resolving.update(lock, name, wanted, fetcher=fetcher, blobs=blobs, waivers=waivers)
+    if not dry_run:
+        write_lock(new, root / LOCK_FILE)
+    return moves
+
+
+def check_lock(root: Path, *, blobs: BlobStore, fetcher: Fetcher | None = None) -> list[str]:
+    """Say, without a network, where argosy.lock and the configuration differ; [] when nowhere.
+
+    Raises:
+        ConfigError: an environment's configuration is wrong.
+        LockError: there is no lock, or it is damaged.
+    """
+    wanted, waivers = requests(root)
+    lock = read_lock(root / LOCK_FILE)
+    return resolving.check(lock, wanted, blobs=blobs, fetcher=fetcher, waivers=waivers)

@@ -1,0 +1,137 @@
+"""Turn what an engine printed into the files of an app: one object a file.
+
+Pure. Objects keep the engine's text unless something in them has to change: a placeholder, a
+missing namespace, or (Helm and plain YAML) a layout of their own. CustomResourceDefinitions are
+never parsed. Secrets with data are handed back apart, since they do not enter the tree. Refuses
+an object that comes twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from argosy import yaml
+from argosy.errors import UsageError
+from argosy.manifests import ObjectId, flatten, identity, is_secret, split
+from argosy.platform.placeholders import MARK, keys_in, substitute
+from argosy.platform.tree import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from argosy.manifests import Document, Manifest
+
+__all__ = ["AppOutput", "OutputError", "split_output", "value_digests"]
+
+CRD = "CustomResourceDefinition"
+
+
+class OutputError(UsageError):
+    """What an app's build gave cannot be a part of the platform."""
+
+
+@dataclass(frozen=True)
+class AppOutput:
+    """The objects of one app.
+
+    Attributes:
+        files: file name to text.
+        ids: file name to identity.
+        secrets: Secrets with data, which do not enter the tree.
+        keys: placeholders that the output used or still holds.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, ObjectId] = field(default_factory=dict)
+    secrets: list[Manifest] = field(default_factory=list)
+    keys: frozenset[str] = frozenset()
+
+
+def split_output(
+    text: str,
+    *,
+    app: str,
+    values: Mapping[str, str | int | float | bool],
+    namespace: str = "",
+    is_namespaced: Callable[[ObjectId], bool] | None = None,
+    tidy: bool = False,
+) -> AppOutput:
+    """Return the objects in an engine's output.
+
+    Args:
+        text: YAML documents.
+        app: the app's name, for messages.
+        values: what stands for placeholders.
+        namespace: for namespaced objects that name none; needs `is_namespaced`.
+        is_namespaced: says whether objects of a kind live in a namespace.
+        tidy: print every object anew, for engines that keep their sources' layout.
+
+    Raises:
+        OutputError: an object comes twice.
+        UsageError: a document is no object.
+    """
+    output = AppOutput()
+    keys = set(keys_in(text))
+    for document in split(text, file=f"the output of {app}"):
+        for id_, body, parsed in _objects(document, values, namespace, is_namespaced, tidy=tidy):
+            name = file_name(id_)
+            if name in output.files or any(identity(s) == id_ for s in output.secrets):
+                raise OutputError(f"app {app} renders {id_} twice")
+            if is_secret(id_) and (parsed.get("data") or parsed.get("stringData")):
+                output.secrets.append(parsed)
+            else:
+                output.files[name] = body
+                output.ids[name] = id_
+    return AppOutput(
+        dict(sorted(output.files.items())), output.ids, output.secrets, frozenset(keys)
+    )
+
+
+def value_digests(
+    keys: frozenset[str], values: Mapping[str, str | int | float | bool]
+) -> dict[str, str]:
+    """Return a digest of each key's value (and type), "" for a key without a value."""
+    return {
+        key: hashlib.sha256(msgspec.json.encode(values[key])).hexdigest() if key in values else ""
+        for key in sorted(keys)
+    }
+
+
+def _objects(
+    document: Document,
+    values: Mapping[str, str | int | float | bool],
+    namespace: str,
+    is_namespaced: Callable[[ObjectId], bool] | None,
+    *,
+    tidy: bool,
+) -> list[tuple[ObjectId, str, Manifest]]:
+    """Return identity, text and (for Secrets alone, else empty) content of a document's objects."""
+    id_ = document.id
+    filled = MARK in document.text
+    homeless = bool(namespace) and not id_.namespace and is_namespaced is not None
+    plain = not (filled or homeless or tidy or is_secret(id_) or id_.kind.endswith("List"))
+    if id_.kind == CRD and not filled:
+        plain = True
+    if plain:
+        text = document.text if document.text.endswith("\n") else f"{document.text}\n"
+        return [(id_, text, {})]
+    found = []
+    for obj in flatten([document.object()]):
+        new = substitute(obj, values) if filled else obj
+        own = identity(new)
+        if homeless and not own.namespace and is_namespaced and is_namespaced(own):
+            new = {**new, "metadata": {**new["metadata"], "namespace": namespace}}
+            own = identity(new)
+        kept = document.text if new is obj and not tidy and own == id_ else yaml.dump(_first(new))
+        found.append((own, kept if kept.endswith("\n") else f"{kept}\n", new))
+    return found
+
+
+def _first(obj: Manifest) -> Manifest:
+    """Return the object with apiVersion, kind and metadata in front."""
+    front = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
+    return {**front, **{key: value for key, value in obj.items() if key not in front}}
