@@ -45,6 +45,7 @@ __all__ = [
     "Unauthorized",
     "Unreachable",
     "from_status",
+    "plain_path",
 ]
 
 SNIPPET = 300  # characters of a body that is no Status; more is an HTML page of some proxy
@@ -182,13 +183,28 @@ _OWNER = re.compile(
 
 
 def _owner(cause: Cause) -> FieldOwner:
-    path = cause.field.removeprefix(".")
+    path = plain_path(cause.field)
     found = _OWNER.search(cause.message)
     if found is None:
         return FieldOwner(path, cause.message)
     # structured-merge-diff prints a time for Update entries alone: Apply entries are timeless
     operation = "Update" if found["time"] else "Apply"
     return FieldOwner(path, found["manager"], operation, found["version"] or "", found["sub"] or "")
+
+
+def plain_path(path: str) -> str:
+    """Return a path of a conflict (`.spec.x[name="a"]`) as `fields.owned_paths` writes it."""
+    return _QUOTED.sub(lambda m: f"={_unquoted(m.group(1))}", path.removeprefix("."))
+
+
+_QUOTED = re.compile(r'=("(?:[^"\\]|\\.)*")')
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(msgspec.json.decode(text))
+    except msgspec.DecodeError:
+        return text.strip('"')
 
 
 _BY_CODE: dict[int, type[ApiError]] = {

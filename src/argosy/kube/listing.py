@@ -9,7 +9,7 @@ and `consistent` turns False. Whoever must not miss a change between the pages t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from argosy.kube.resources import Resource
     from argosy.kube.transport import Transport
 
-__all__ = ["METADATA_LIST", "METADATA_ONE", "PAGE", "Listing", "Selection"]
+__all__ = ["METADATA_LIST", "METADATA_ONE", "PAGE", "Listing", "Selection", "Snapshot"]
 
 PAGE = 500  # objects; 500 pods of 30 KB stay under 16 MB a response
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -60,6 +60,13 @@ def _without_type(obj: dict[str, Any]) -> dict[str, Any]:
     return obj
 
 
+class Snapshot(NamedTuple):
+    """A whole collection as it was at one version."""
+
+    items: list[dict[str, Any]]
+    resource_version: str
+
+
 class _Meta(Struct):
     resource_version: str = field(default="", name="resourceVersion")
     continue_: str = field(default="", name="continue")
@@ -82,13 +89,19 @@ class Listing:
     """
 
     def __init__(
-        self, transport: Transport, selection: Selection, *, page: int, priority: Priority
+        self,
+        transport: Transport,
+        selection: Selection,
+        *,
+        page: int,
+        priority: Priority,
+        strict: bool = False,
     ) -> None:
         self._transport = transport
         self._selection = selection
         self._page = page
         self._priority = priority
-        self._left: list[dict[str, Any]] = []
+        self._strict = strict
         self._continue: str | None = ""
         self.resource_version = ""
         self.remaining: int | None = None
@@ -115,7 +128,7 @@ class Listing:
             page = await self._fetch(self._continue)
         except Expired as e:
             token = (e.status.get("metadata") or {}).get("continue", "")
-            if not self._continue or not token:
+            if self._strict or not self._continue or not token:
                 raise
             self.consistent = False
             page = await self._fetch(token)

@@ -7,6 +7,7 @@ that version is too old, `Expired` is raised: whoever must not lose deletions ta
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,7 +20,7 @@ from argosy.kube.listing import METADATA_ONE
 from argosy.kube.transport import Call
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from argosy.kube.backoff import Backoff
     from argosy.kube.listing import Selection
@@ -71,16 +72,18 @@ class Watch:
         self.resource_version = resource_version
         self.in_sync = not initial
 
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._iterate()
+    def __aiter__(self) -> AsyncGenerator[Event]:
+        return self.events()
 
-    async def _iterate(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event]:
+        """Yield the events; close the generator to end the connection."""
         failures = 0
         while True:
             try:
-                async for event in self._connection():
-                    failures = 0
-                    yield event
+                async with contextlib.aclosing(self._connection()) as events:
+                    async for event in events:
+                        failures = 0
+                        yield event
                 failures = 0
             except (Unreachable, ServerError, TooManyRequests) as e:
                 failures += 1
@@ -93,7 +96,7 @@ class Watch:
         self._transport.stats.retries["watch"] += 1
         await surroundings.sleep(self._backoff.delay(failures, error, surroundings.random))
 
-    async def _connection(self) -> AsyncIterator[Event]:
+    async def _connection(self) -> AsyncGenerator[Event]:
         selection = self._selection
         splitter = LineSplitter()
         decode = _LINE.decode
