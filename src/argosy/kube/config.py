@@ -268,9 +268,9 @@ def _credentials(
 
 
 def _impersonation(user: files.User) -> Impersonation:
-    extra = (user.as_user_extra or {}).items()
+    extra = user.as_user_extra.items()
     return Impersonation(
-        user.as_, tuple(user.as_groups or ()), user.as_uid, tuple((k, tuple(v)) for k, v in extra)
+        user.as_, tuple(user.as_groups), user.as_uid, tuple((k, tuple(v)) for k, v in extra)
     )
 
 
@@ -303,8 +303,8 @@ def _exec(
     return ExecPlugin(
         command=command,
         api_version=spec.api_version,
-        args=tuple(spec.args or ()),
-        env=tuple((e.name, e.value) for e in spec.env or ()),
+        args=tuple(spec.args),
+        env=tuple((e.name, e.value) for e in spec.env),
         install_hint=spec.install_hint,
         interactive_mode=mode,
         cluster_info=_cluster_info(cluster, ca) if spec.provide_cluster_info else None,
@@ -324,7 +324,7 @@ def _cluster_info(cluster: files.Cluster, ca: bytes) -> dict[str, Any]:
         info["certificate-authority-data"] = base64.b64encode(ca).decode()
     if cluster.proxy_url:
         info["proxy-url"] = cluster.proxy_url
-    told = [e for e in cluster.extensions or () if e.get("name") == EXEC_EXTENSION]
+    told = [e for e in cluster.extensions if e.get("name") == EXEC_EXTENSION]
     info["config"] = told[0].get("extension") if told else None
     return info
 

@@ -33,7 +33,7 @@ class Cluster(Struct, frozen=True, rename="kebab"):
     certificate_authority_data: str = ""
     proxy_url: str = ""
     disable_compression: bool = False
-    extensions: list[dict[str, Any]] | None = None
+    extensions: list[dict[str, Any]] = []
 
 
 class ExecEnv(Struct, frozen=True):
@@ -48,8 +48,8 @@ class ExecSpec(Struct, frozen=True, rename="camel"):
 
     command: str = ""
     api_version: str = ""
-    args: list[str] | None = None
-    env: list[ExecEnv] | None = None
+    args: list[str] = []
+    env: list[ExecEnv] = []
     install_hint: str = ""
     provide_cluster_info: bool = False
     interactive_mode: str = ""
@@ -68,8 +68,8 @@ class User(Struct, frozen=True, rename="kebab"):
     password: str = ""
     as_: str = field(default="", name="as")
     as_uid: str = ""
-    as_groups: list[str] | None = None
-    as_user_extra: dict[str, list[str]] | None = None
+    as_groups: list[str] = []
+    as_user_extra: dict[str, list[str]] = {}
     auth_provider: dict[str, Any] | None = None
     exec_: ExecSpec | None = field(default=None, name="exec")
 
@@ -98,10 +98,10 @@ class _NamedContext(Struct, frozen=True):
 
 
 class _File(Struct, frozen=True):
-    clusters: list[_NamedCluster] | None = None
-    users: list[_NamedUser] | None = None
-    contexts: list[_NamedContext] | None = None
-    current_context: str | None = field(default=None, name="current-context")
+    clusters: list[_NamedCluster] = []
+    users: list[_NamedUser] = []
+    contexts: list[_NamedContext] = []
+    current_context: str = field(default="", name="current-context")
 
 
 @dataclass(frozen=True)
@@ -179,13 +179,13 @@ def read(files: list[Path], *, required: bool) -> Kubeconfig:
 
 def _merge(merged: Kubeconfig, one: _File, source: Source) -> None:
     merged.files = (*merged.files, source.file)
-    for cluster in one.clusters or ():
+    for cluster in one.clusters:
         merged.clusters.setdefault(cluster.name, (cluster.cluster or Cluster(), source))
-    for user in one.users or ():
+    for user in one.users:
         merged.users.setdefault(user.name, (user.user or User(), source))
-    for context in one.contexts or ():
+    for context in one.contexts:
         merged.contexts.setdefault(context.name, (context.context or Context(), source))
-    merged.current_context = merged.current_context or one.current_context or ""
+    merged.current_context = merged.current_context or one.current_context
 
 
 def _parse(text: bytes, file: Path) -> _File:
@@ -200,7 +200,7 @@ def _parse(text: bytes, file: Path) -> _File:
     try:
         return msgspec.convert(_without_nulls(value), _File)
     except msgspec.ValidationError as e:
-        raise KubeconfigError(f"the kubeconfig is not one: {e}", where=str(file)) from e
+        raise KubeconfigError(f"this is no kubeconfig: {e}", where=str(file)) from e
 
 
 def _without_nulls(value: Any) -> Any:
