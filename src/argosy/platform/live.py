@@ -7,7 +7,6 @@ namespaces that are not there yet.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from argosy.platform.applyset import (
     parent_selector,
     read_parent,
 )
+from argosy.platform.tasks import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -153,14 +153,10 @@ async def read_live(
             if found is not None:
                 kinds.setdefault((group, kind), found)
     served = {key: r for key, r in kinds.items() if index.find(r.group, None, r.kind) is not None}
-    async with asyncio.TaskGroup() as group_:
-        names = group_.create_task(_names(api))
-        lists = [
-            group_.create_task(_members(api, served[key]), name=f"list {key[1]}")
-            for key in sorted(served)
-        ]
-    objects = {o.id: o for task in lists for o in task.result()}
-    namespaces = names.result()
+    calls = [_members(api, served[key]) for key in sorted(served)]
+    members = await together(calls, name="list members")
+    namespaces = await _names(api)
+    objects = {o.id: o for found in members for o in found}
     absent = [
         (id_, r)
         for id_, r in wanted.items()
@@ -214,11 +210,11 @@ async def _strangers(
             if id_ in ids:
                 found[id_] = live_object(id_, obj["metadata"])
 
-    async with asyncio.TaskGroup() as group:
-        for (resource, namespace), ids in places.items():
-            if len(ids) >= FEW:
-                group.create_task(many(resource, namespace, set(ids)))
-            else:
-                for id_ in ids:
-                    group.create_task(one(id_, resource))
+    calls = []
+    for (resource, namespace), ids in places.items():
+        if len(ids) >= FEW:
+            calls.append(many(resource, namespace, set(ids)))
+        else:
+            calls += [one(id_, resource) for id_ in ids]
+    await together(calls, name="look for objects")
     return found
