@@ -8,7 +8,7 @@ read: an unknown way of making, a bcrypt cost out of range, a random value too s
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -99,7 +99,8 @@ class SecretRule(Struct, frozen=True, forbid_unknown_fields=True):
     """How the values of one Secret are made, key by key.
 
     `hashed`: kustomize has put a hash of the content behind the name; it stays as it is, since
-    the objects that refer to the Secret carry it as well.
+    the objects that refer to the Secret carry it as well. `constants`: SHA-256 of upstream's public
+    values, by key, by which a value that nobody has changed is recognised.
     """
 
     namespace: str
@@ -107,6 +108,7 @@ class SecretRule(Struct, frozen=True, forbid_unknown_fields=True):
     keys: dict[str, Keep | Random | RandomBytes | Copy | Bcrypt]
     hashed: bool = False
     follow: tuple[Follow, ...] = ()
+    constants: dict[str, str] = {}
 
     def covers(self, namespace: str, name: str) -> bool:
         """Say whether the rule speaks of the Secret with this namespace and rendered name."""
@@ -115,7 +117,3 @@ class SecretRule(Struct, frozen=True, forbid_unknown_fields=True):
         if not self.hashed:
             return name == self.name
         return name.startswith(self.name) and bool(HASH.fullmatch(name[len(self.name) :]))
-
-    def keys_of(self, made: type[Any]) -> tuple[str, ...]:
-        """Return the keys that are made in this way."""
-        return tuple(key for key, how in self.keys.items() if isinstance(how, made))
