@@ -32,7 +32,7 @@ def command(
     dry_run: bool,
     output: str,
 ) -> int:
-    r"""Pin every remote reference to commits and file digests, in argosy.lock.
+    """Pin every remote reference to commits and file digests, in argosy.lock.
 
     References inside upstream's own kustomizations are followed and pinned as well. What moves
     (a branch, HEAD, latest) is refused unless its source gives a reason under 'waive'.

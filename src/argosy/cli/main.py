@@ -73,7 +73,7 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="argosy")
 def cli() -> None:
-    r"""Assemble a Kubeflow platform from upstream parts, check it, and bring it to a cluster.
+    """Assemble a Kubeflow platform from upstream parts, check it, and bring it to a cluster.
 
     \b
     Example:

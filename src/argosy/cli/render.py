@@ -43,7 +43,7 @@ def command(
     out: Path | None,
     output: str,
 ) -> int:
-    r"""Build every app into rendered/<env>/<app>/, one object a file.
+    """Build every app into rendered/<env>/<app>/, one object a file.
 
     Works from argosy.lock alone. An app whose inputs have not changed is not built; the old tree
     stays whole until the new one is complete.
@@ -73,7 +73,8 @@ def command(
     if output == "json":
         import msgspec
 
-        click.echo(msgspec.json.encode(report))
+        shown = {**report.__dict__, "credentials": [c.name for c in report.credentials]}
+        click.echo(msgspec.json.encode(shown, enc_hook=str))
     else:
         _print(report)
     return 0
@@ -88,4 +89,7 @@ def _print(report: RenderReport) -> None:
     for name, by in report.provided.items():
         click.echo(f"{name} is left out, so the cluster must have it: {', '.join(by)} need it")
     for credential in report.credentials:
-        click.echo(str(credential))
+        click.echo(
+            f"made a login: {credential.user} ({credential.use}); "
+            f"its password is in {report.store}/credentials.yaml"
+        )

@@ -9,7 +9,7 @@ __all__ = ["command"]
 
 @click.command("schema")
 def command() -> None:
-    r"""Print the JSON Schema of platform.yaml, for editors.
+    """Print the JSON Schema of platform.yaml, for editors.
 
     \b
     Example:

@@ -42,6 +42,7 @@ __all__ = [
 FILE = "platform.yaml"
 DEFAULT_ENV = "default"
 NAME = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"  # a DNS label: it becomes part of object names
+NULL_DEPTH = 2  # deeper, null is a value: Helm takes it as "forget the chart's default"
 Scalar = str | int | float | bool
 Name = str
 
@@ -267,6 +268,8 @@ def _merge(
     if isinstance(over, dict):
         merged = dict(under) if isinstance(under, dict) else {}
         for key, value in over.items():
+            if value is None and len(there) < NULL_DEPTH:
+                continue  # `apps:` with only comments below it says nothing
             merged[key] = _merge(
                 merged.get(key), value, document, (*here, key), (*there, key), origins
             )

@@ -56,7 +56,7 @@ class IndexedApp(Struct, frozen=True, omit_defaults=True):
         inputs: digest of everything that its build read, values apart.
         values: value keys that its build used, with the digest of each value.
         files: file name to sha256 of its content, sorted.
-        secrets: objects that stand in the ignored folder.
+        secrets: `namespace/name` of the Secrets that stand in the ignored folder.
     """
 
     needs: tuple[str, ...]
