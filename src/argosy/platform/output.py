@@ -133,5 +133,5 @@ def _objects(
 
 def _first(obj: Manifest) -> Manifest:
     """Return the object with apiVersion, kind and metadata in front."""
-    front = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
+    front: Manifest = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
     return {**front, **{key: value for key, value in obj.items() if key not in front}}

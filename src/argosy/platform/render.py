@@ -120,7 +120,7 @@ def render(
         taken = renderer.withheld.take(outputs, renderer.selection)
         outputs = taken.outputs
         new_index = renderer.index_of(index, outputs)
-        if new_index != index or outputs:
+        if outputs or index is None or [*new_index.apps.items()] != [*index.apps.items()]:
             contents = {name: output.files for name, output in outputs.items()}
             write_tree(root, loaded.env, new_index, contents)
         renderer.inputs.remember()

@@ -211,7 +211,7 @@ def _link(old: Path, new: Path) -> None:
 
 
 def _encode(index: Index) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(index, order="deterministic"), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
 
 
 def _sha256(content: bytes) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from argosy import yaml
 from argosy.manifests import ObjectId, identity
-from argosy.platform.tree import file_name
+from argosy.platform.tree import TreeError, file_name, load_rendered, read_index
 from argosy.secrets.externalise import externalise, workloads
 from argosy.secrets.store import store_for
 from argosy.secrets.values import name_of
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from argosy.manifests import Manifest
     from argosy.platform.apps import Selection
+    from argosy.platform.model import RenderedPlatform
     from argosy.platform.output import AppOutput
     from argosy.platform.tree import IndexedApp
     from argosy.secrets.values import Credential, Left
 
-__all__ = ["Taken", "Withheld", "secret_names"]
+__all__ = ["Taken", "Withheld", "load_with_secrets", "secret_names"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Withheld:
 
     def files(self, apps: Mapping[str, IndexedApp]) -> list[tuple[str, Path]]:
         """Return (app, file) of each Secret that the index names and the store holds."""
-        by_name = {f"{file.stem}": file for file in self.store.folder.glob("*_*.yaml")}
+        by_name = {file.stem: file for file in self.store.folder.glob("*_*.yaml")}
         return [
             (app, by_name[name.replace("/", "_")])
             for app, entry in apps.items()
@@ -95,6 +96,26 @@ class Withheld:
                 changed[app][name] = yaml.dump(obj)
         finished = {app: replace(out, files=changed[app]) for app, out in outputs.items()}
         return Taken(finished, tuple(done.credentials), tuple(done.left))
+
+
+def load_with_secrets(root: Path, env: str) -> RenderedPlatform:
+    """Read a rendered tree together with the Secrets that the store holds for it.
+
+    Raises:
+        TreeError: there is no tree, a file of it is missing, or a Secret that it names is not on
+            this machine.
+    """
+    index = read_index(root, env)
+    withheld = Withheld(root, env)
+    for app, entry in (index.apps if index else {}).items():
+        for name in entry.secrets:
+            if not withheld.has([name]):
+                raise TreeError(
+                    f"Secret {name} of app {app} is not on this machine",
+                    hint=f"run `argosy render` to make it in {withheld.store.folder}, or bring "
+                    "the folder over from where the platform was rendered",
+                )
+    return load_rendered(root, env, secrets=withheld.files(index.apps) if index else ())
 
 
 def secret_names(output: AppOutput) -> tuple[str, ...]:
