@@ -172,13 +172,14 @@ def load_rendered(
             f"there is no rendered tree in {RENDERED}/{env}", hint=f"run `argosy render{asked}`"
         )
     beside: dict[str, list[Path]] = {}
-    for app, file in secrets:
-        beside.setdefault(app, []).append(file)
+    for owner, file in secrets:
+        beside.setdefault(owner, []).append(file)
     apps = []
-    for name, app in index.apps.items():
+    for name, entry in index.apps.items():
         folder = root / RENDERED / env / name
-        files = [*(folder / file for file in app.files), *sorted(beside.get(name, []))]
-        apps.append(RenderedApp(name, app.needs, tuple(_read(root, path, name) for path in files)))
+        paths = [*(folder / file for file in entry.files), *sorted(beside.get(name, []))]
+        objects = tuple(_read(root, path, name) for path in paths)
+        apps.append(RenderedApp(name, entry.needs, objects))
     return RenderedPlatform(index.platform, env, index.kubernetes, tuple(apps), index.release)
 
 
