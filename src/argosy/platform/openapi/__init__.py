@@ -84,7 +84,7 @@ class OpenApi:
         """Return the compiled schema of a kind; unknown fields are errors of their own sort."""
         found = self._validators.get(kind.definition)
         if found is None:
-            import jsonschema_rs  # noqa: PLC0415  # heavy, and only validation needs it
+            import jsonschema_rs  # heavy, and only validation needs it
 
             found = jsonschema_rs.Draft4Validator(
                 {"$ref": f"{BASE}#/definitions/{kind.definition}"}, registry=self.registry
@@ -95,7 +95,7 @@ class OpenApi:
     @cached_property
     def registry(self) -> jsonschema_rs.Registry:
         """The compiled definitions, for schemas that refer to them (`METADATA`)."""
-        import jsonschema_rs  # noqa: PLC0415  # see validator
+        import jsonschema_rs  # see validator
 
         # published as a string; the API server reads a number as well
         definitions = self._definitions

@@ -1,0 +1,123 @@
+"""What checks look at: the platform's objects, indexed once, each part when it is first wanted."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from argosy import yaml
+from argosy.graph import Index, Reach, references
+from argosy.graph.references.network import from_addresses
+from argosy.manifests import ObjectId, identity
+from argosy.platform.check.definitions import KIND, Definition, definitions
+from argosy.platform.check.finding import Finding, Spec
+from argosy.yaml import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from argosy.graph import Reference
+    from argosy.manifests import Manifest
+    from argosy.platform.model import RenderedObject, RenderedPlatform
+    from argosy.platform.openapi import OpenApi
+
+__all__ = ["Context"]
+
+
+class Context:
+    """The platform as checks see it.
+
+    Attributes:
+        platform: the rendered platform.
+        openapi: what the target Kubernetes version has.
+    """
+
+    def __init__(self, platform: RenderedPlatform, openapi: OpenApi) -> None:
+        self.platform = platform
+        self.openapi = openapi
+        self.rendered: dict[ObjectId, RenderedObject] = {}
+        for rendered in platform.objects():
+            self.rendered.setdefault(rendered.id, rendered)
+
+    @cached_property
+    def definitions(self) -> dict[tuple[str, str], Definition]:
+        """The custom kinds that the tree defines, by group and kind."""
+        return {(one.group, one.kind): one for one in definitions(self.rendered.values())}
+
+    @cached_property
+    def objects(self) -> list[Manifest]:
+        """Every object but the CustomResourceDefinitions, of which there are the heads."""
+        heads = [definition.head for definition in self.definitions.values()]
+        plain = [
+            rendered.object()
+            for rendered in self.rendered.values()
+            if (rendered.id.group, rendered.id.kind) != KIND
+        ]
+        return [*heads, *plain]
+
+    @cached_property
+    def index(self) -> Index:
+        """All objects, findable."""
+        return Index(self.objects)
+
+    @cached_property
+    def mesh_config(self) -> dict[str, Any]:
+        """The mesh's configuration, empty when the tree has none."""
+        for obj in self.index.of("ConfigMap"):
+            if obj["metadata"].get("name") == "istio" and "mesh" in (obj.get("data") or {}):
+                try:
+                    config = yaml.load(obj["data"]["mesh"], file="mesh")
+                except YamlError:
+                    return {}
+                return config if isinstance(config, dict) else {}
+        return {}
+
+    @cached_property
+    def root_namespace(self) -> str:
+        """The mesh's root namespace: policies in it hold for the whole mesh."""
+        return str(self.mesh_config.get("rootNamespace") or "istio-system")
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Who may reach whom."""
+        return Reach(self.index, root_namespace=self.root_namespace)
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """Every reference of every object."""
+        return [found for obj in self.objects for found in references(obj)]
+
+    def dangling(self) -> Iterator[Reference]:
+        """Yield the references that lead nowhere although they must lead somewhere."""
+        for reference in self.references:
+            if not (reference.optional or self.index.has(reference.target)):
+                # a name on the internet, or a class that the cluster brings, says nothing
+                if not reference.certain and not self._knows(reference.target):
+                    continue
+                yield reference
+
+    def _knows(self, wanted: ObjectId) -> bool:
+        return bool(wanted.namespace) and wanted.namespace in self.index.namespaces
+
+    @cached_property
+    def addresses(self) -> list[Reference]:
+        """Every Service address that stands in a text."""
+        return [
+            found
+            for obj in self.objects
+            if identity(obj).kind != "CustomResourceDefinition"
+            for found in from_addresses(obj)
+        ]
+
+    def finding(self, spec: Spec, where: ObjectId, path: str, message: str) -> Finding:
+        """Return a finding about an object of the tree."""
+        rendered = self.rendered[where]
+        return Finding(
+            code=spec.code,
+            severity=spec.severity,
+            object=where,
+            path=path,
+            message=message,
+            app=rendered.app,
+            file=rendered.file,
+        )
