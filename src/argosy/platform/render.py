@@ -26,9 +26,9 @@ from argosy.errors import OutsideError
 from argosy.platform.apps import check_names, select
 from argosy.platform.build import Builder, Engines
 from argosy.platform.inputs import Inputs, InputsReader
+from argosy.platform.namespaced import cluster_kinds, is_namespaced
 from argosy.platform.output import AppOutput, OutputError, split_output, value_digests
 from argosy.platform.places import LOCK_FILE, place_of
-from argosy.platform.scope import cluster_kinds, is_namespaced
 from argosy.platform.tree import FORMAT, Index, IndexedApp, intact, read_index, write_tree
 from argosy.platform.withheld import Withheld, secret_names
 from argosy.progress import NO_PROGRESS
