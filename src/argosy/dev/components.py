@@ -56,20 +56,29 @@ def command(
 ) -> list[str]:
     """Return the command line of the component `name`."""
     pki = folder / "pki"
-    flags = {
-        "etcd": lambda: _etcd(folder, ports),
-        "kube-apiserver": lambda: _api(folder, ports, settings),
-        "kube-controller-manager": lambda: _controllers(pki, ports),
-        "kube-scheduler": lambda: _scheduler(pki, ports),
-        "kwok": lambda: [f"--kubeconfig={pki}/kwok.kubeconfig", f"--config={folder}/kwok.yaml"],
-        "agent": lambda: [
-            f"--dir={folder}",
-            f"--name={cluster}",
-            f"--nodes={settings.nodes}",
-            f"--listen={HOST}:{ports.agent}",
-        ],
-    }[name]
-    return [*programs.start(name), *flags()]
+    match name:
+        case "etcd":
+            flags = _etcd(folder, ports)
+        case "kube-apiserver":
+            flags = _api(folder, ports, settings)
+        case "kube-controller-manager":
+            flags = _controllers(pki, ports)
+        case "kube-scheduler":
+            flags = _scheduler(pki, ports)
+        case "kwok":
+            flags = [f"--kubeconfig={pki}/kwok.kubeconfig", f"--config={folder}/kwok.yaml"]
+        case _:
+            flags = _agent(cluster, folder, ports, settings)
+    return [*programs.start(name), *flags]
+
+
+def _agent(cluster: str, folder: Path, ports: Ports, settings: Settings) -> list[str]:
+    return [
+        f"--dir={folder}",
+        f"--name={cluster}",
+        f"--nodes={settings.nodes}",
+        f"--listen={HOST}:{ports.agent}",
+    ]
 
 
 def _etcd(folder: Path, ports: Ports) -> list[str]:

@@ -70,8 +70,9 @@ class Health:
         while not good():
             for process in processes:
                 if not is_alive(process):
+                    said = last_words(self._folder, process.name)
                     raise ClusterFailed(
-                        f"{process.name} ended at its start: {last_words(self._folder, process.name)}",
+                        f"{process.name} ended at its start: {said}",
                         where=str(self._folder / "logs" / f"{process.name}.log"),
                     )
             if time.monotonic() > deadline:
