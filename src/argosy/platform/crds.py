@@ -34,7 +34,7 @@ _OUTSIDE = {
 }
 _PLACED = re.compile(
     r"^(?P<pad> *)(?P<dash>- )?schema:\n +openAPIV3Schema:\n"
-    rf" +{MARKER}: (?P<digest>[0-9a-f]{{64}})\n"
+    rf" +{MARKER}: sha256-(?P<digest>[0-9a-f]{{64}})\n"
     r"(?P<more>(?:(?P=pad) {3}[^\n]*\n)?)",
     re.MULTILINE,
 )
@@ -101,7 +101,7 @@ class SchemaStore:
         digest = hashlib.sha256(block.encode()).hexdigest()
         self._blocks[digest] = block
         lead = key.partition("schema:")[0]
-        return f"{lead}schema: {{openAPIV3Schema: {{{MARKER}: '{digest}'}}}}\n"
+        return f"{lead}schema: {{openAPIV3Schema: {{{MARKER}: sha256-{digest}}}}}\n"
 
     def restore(self, text: str) -> str:
         """Return the engine's output with every schema back in its place.
