@@ -24,7 +24,7 @@ _BLANK = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|\.\.\.[ \t]*\r?(?:\n|\Z)
 _DIRECTIVES = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n|%[^\n]*\n)+\Z")
 _SEPARATOR_REST = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\Z")
 _PLAIN = re.compile(
-    r"""[ \t]+(?:"([^"\\\n]*)"|'([^'\n]*)'|([A-Za-z0-9][A-Za-z0-9._/-]*))[ \t]*"""
+    r"""[ \t]+(?:"([^"\\\n]*)"|'([^'\n]*)'|([A-Za-z0-9](?:[A-Za-z0-9._/-]|:(?=\S))*))[ \t]*"""
     r"""(?:[ \t]#[^\n]*)?\r?\Z"""
 )
 _MAX_HEADER = 200  # lines below metadata that a scan looks at

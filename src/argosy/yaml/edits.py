@@ -55,9 +55,9 @@ def replace_value(text: str, parent: Node | None, node: Node, value: Any) -> Edi
         return _inline(text, node, flow(value))
     if isinstance(value, str):
         block = _body(value, _column(parent))
-        return (
-            _lines_to_inline(text, parent, node, block) if is_block else _inline(text, node, block)
-        )
+        if is_block:
+            return _lines_to_inline(text, parent, node, block)
+        return _block_scalar(text, node, block)
     return _to_lines(text, parent, node, value, is_block=is_block)
 
 
@@ -74,7 +74,6 @@ def insert_entry(text: str, parent: Node | None, node: Node, step: str | int, va
         end = max(last.end, node.pairs[-1][0].end) if node.pairs else last.end
         return Edit(end, end, ", " + flow(entry)[1:-1])
     pad = " " * _column(node)
-    lines = "".join(pad + line for line in dump(entry).splitlines(keepends=True) if line)
     lines = _indented(dump(entry), pad)
     at = _after(text, node)
     if at == len(text) and not text.endswith("\n"):
@@ -139,6 +138,18 @@ def _inline(text: str, node: Node, written: str) -> Edit:
         end -= len(text[node.start : end]) - len(text[node.start : end].rstrip("\r\n"))
     glue = " " if node.start == node.end or text[node.start - 1] in ":-," else ""
     return Edit(node.start, end, glue + _native(written, text))
+
+
+def _block_scalar(text: str, node: Node, block: str) -> Edit:
+    """Put a literal block where a scalar stood; a comment stays behind the new header."""
+    edit = _inline(text, node, block)
+    if node.style in {"|", ">"}:
+        return edit
+    line_end = text.find("\n", edit.end)
+    line_end = len(text) if line_end < 0 else line_end
+    comment = text[edit.end : line_end].rstrip("\r")
+    header, newline, body = edit.text.partition(_newline(text))
+    return Edit(edit.start, edit.end + len(comment), header + comment.rstrip() + newline + body)
 
 
 def _lines_to_inline(text: str, parent: Node, node: Node, written: str) -> Edit:

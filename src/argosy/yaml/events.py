@@ -74,6 +74,8 @@ _CONTROL = re.compile(
     "[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]"
 )
 
+_STRAY_MARK = re.compile("(?:\\A|[\n\r\\x85\\u2028\\u2029])\\ufeff")
+
 
 class Source:
     """A text that is being read: what positions in it are called.
@@ -118,14 +120,22 @@ def read(text: str | bytes, *, file: str, line: int = 1) -> Source:
     """Decode a text and drop its byte order mark.
 
     Raises:
-        YamlError: for bytes that are neither UTF-8 nor UTF-16.
+        YamlError: for bytes that are neither UTF-8 nor UTF-16, and for a byte order mark that
+            starts a later line: libyaml skips it, Go does not.
     """
     if isinstance(text, bytes):
         text = _decode(text, file=file, line=line)
     dropped = 0
     if text[:1] == "\ufeff":
         text, dropped = text[1:], 1
-    return Source(text, file=file, line=line, dropped=dropped)
+    source = Source(text, file=file, line=line, dropped=dropped)
+    if "\ufeff" in text and (mark := _STRAY_MARK.search(text)):
+        raise YamlError(
+            "a byte order mark stands in the middle of the text",
+            where=source.location_of(mark.end() - 1),
+            hint="remove it: kubectl would take it for a part of the first key",
+        )
+    return source
 
 
 def _decode(data: bytes, *, file: str, line: int) -> str:

@@ -34,11 +34,12 @@ from argosy.yaml.scalars import key_text, resolve, resolve_tagged
 
 __all__ = ["MAX_DEPTH", "load", "load_all"]
 
-MAX_DEPTH = 300  # levels; the deepest CRD of Kubeflow has 60, Python's stack ends near 1000
+MAX_DEPTH = 200  # levels; the deepest CRD of Kubeflow has 38, Python's stack ends near 1000
 _MISSING: Any = object()
 _MERGE = object()
 _MERGE_TAG = "tag:yaml.org,2002:merge"
-_ANCHOR = re.compile(r"(?:^|[\s\[{,:])&\S", re.MULTILINE)
+# an anchor, or the tag `!` alone (its scalar is a string, though libyaml calls it plain)
+_RARE = re.compile(r"[&!](?:(?<![^\s\[{,:-]&)(?<=&)\S|(?<![^\s\[{,:-]!)(?<=!)\s)")
 # go-yaml's limits: 99 % of what is decoded may come from aliases up to 400,000 values, 10 % of
 # 4,000,000, in between a straight line
 _ALIAS_FREE, _DECODED_FREE = 100, 1000
@@ -71,19 +72,35 @@ def load_all(text: str | bytes, *, file: str = "<text>", line: int = 1) -> list[
     return [value for value in _Builder(source).documents() if value is not None]
 
 
+class _Values(dict[str, Any]):
+    """Plain scalars and what they mean; manifests repeat them."""
+
+    def __missing__(self, text: str) -> Any:
+        value = self[text] = resolve(text)
+        return value
+
+
+class _Keys(dict[str, Any]):
+    """Plain scalars and what they are as keys."""
+
+    def __missing__(self, text: str) -> str:
+        key = self[text] = key_text(text)
+        return key
+
+
 class _Builder:
     """Builds the values of one text; `pure` is for tests of the parser without libyaml."""
 
     def __init__(self, source: Source, *, pure: bool = False) -> None:
         self._source = source
         self._get: NextEvent = open_events(source, pure=pure)
-        self._values: dict[str, Any] = {}  # plain scalar -> what it means
-        self._keys: dict[str, Any] = {"<<": _MERGE}  # plain scalar -> what it is as a key
+        self._values = _Values()
+        self._keys = _Keys({"<<": _MERGE})
         self._anchors: dict[str, Any] = {}
         self._depth = 0
         self._decoded = 0
         self._aliased = 0
-        if _ANCHOR.search(source.text):
+        if ("&" in source.text or "!" in source.text) and _RARE.search(source.text):
             self._get = self._counting(self._get)
 
     def documents(self, *, only_one: bool = False) -> list[Any]:
@@ -104,80 +121,84 @@ class _Builder:
         return found
 
     def _value(self, event: Any) -> Any:
+        """Build any value; scalars without anchors are built where they are met."""
         kind = event.__class__
+        if kind is AliasEvent:
+            return self._alias(event)
+        anchor = event.anchor
         if kind is ScalarEvent:
             value = self._scalar(event)
-        elif kind is AliasEvent:
-            return self._alias(event)
         else:
-            anchor = event.anchor
-            if anchor:
+            if anchor is not None:
                 self._anchors[anchor] = _MISSING  # until it is complete
             self._depth += 1
             if self._depth > MAX_DEPTH:
                 self._source.fail(f"nested deeper than {MAX_DEPTH} levels", event.start_mark)
-            value = self._mapping(event) if kind is MappingStartEvent else self._sequence()
+            value = self._mapping(event) if kind is MappingStartEvent else self._sequence(event)
             self._depth -= 1
-        if event.anchor:
-            self._anchors[event.anchor] = value
+        if anchor is not None:
+            self._anchors[anchor] = value
         return value
 
     def _mapping(self, start: Any) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        merged: set[str] | None = None
-        get, keys, values = self._get, self._keys, self._values
-        while (event := get()).__class__ is not MappingEndEvent:
-            if event.__class__ is ScalarEvent and not event.anchor:
-                key = event.value
-                if event.implicit[0]:
-                    key = keys.get(key, _MISSING)
-                    if key is _MISSING:
-                        key = self._key(event)
-                elif event.tag:
-                    key = self._key(event)
-            else:
-                key = self._key(event)
-            if key is _MERGE:
-                merged = self._merge(out, merged or set(), event)
-                continue
-            if key in out:
-                if merged is None or key not in merged:
+        merged: set[str] = set()
+        get, keys, values, event = self._get, self._keys, self._values, start
+        try:
+            while (event := get()).__class__ is not MappingEndEvent:
+                if event.__class__ is not ScalarEvent or event.anchor is not None:
+                    key = self._odd_key(event)
+                elif event.implicit[0]:
+                    key = keys[event.value]
+                else:
+                    key = event.value if event.tag is None else self._odd_key(event)
+                if key is _MERGE:
+                    self._merge(out, merged, event)
+                    continue
+                if key in out and key not in merged:
                     raise self._duplicate(key, start, event)
-                merged.discard(key)
-            event = get()
-            if event.__class__ is ScalarEvent and event.implicit[0] and not event.anchor:
-                value = values.get(event.value, _MISSING)
-                out[key] = self._plain(event) if value is _MISSING else value
-            else:
-                out[key] = self._value(event)
+                if merged:
+                    merged.discard(key)
+                event = get()
+                if event.__class__ is not ScalarEvent or event.anchor is not None:
+                    out[key] = self._value(event)
+                elif event.implicit[0]:
+                    out[key] = values[event.value]
+                else:
+                    out[key] = event.value if event.tag is None else self._scalar(event)
+        except ValueError as error:
+            self._source.fail(str(error), event.start_mark)
         return out
 
-    def _sequence(self) -> list[Any]:
+    def _sequence(self, start: Any) -> list[Any]:
         out: list[Any] = []
-        get = self._get
-        while (event := get()).__class__ is not SequenceEndEvent:
-            out.append(self._value(event))
+        get, values, event = self._get, self._values, start
+        try:
+            while (event := get()).__class__ is not SequenceEndEvent:
+                if event.__class__ is not ScalarEvent or event.anchor is not None:
+                    out.append(self._value(event))
+                elif event.implicit[0]:
+                    out.append(values[event.value])
+                else:
+                    out.append(event.value if event.tag is None else self._scalar(event))
+        except ValueError as error:
+            self._source.fail(str(error), event.start_mark)
         return out
 
     def _scalar(self, event: Any) -> Any:
-        if event.implicit[0]:
-            value = self._values.get(event.value, _MISSING)
-            return self._plain(event) if value is _MISSING else value
-        if event.tag is None:
-            return event.value
         try:
-            return resolve_tagged(event.tag, event.value)
+            if event.implicit[0]:
+                return self._values[event.value]
+            return event.value if event.tag is None else resolve_tagged(event.tag, event.value)
         except ValueError as error:
             self._source.fail(str(error), event.start_mark)
 
-    def _plain(self, event: Any) -> Any:
-        try:
-            value = self._values[event.value] = resolve(event.value)
-        except ValueError as error:
-            self._source.fail(f"`{event.value}`: {error}", event.start_mark, hint="quote it")
-        return value
+    def _odd_key(self, event: Any) -> Any:
+        """Return a key that is an alias or has an anchor or a tag.
 
-    def _key(self, event: Any) -> Any:
+        Raises:
+            ValueError: when the text has no form as a key.
+        """
         if event.__class__ is AliasEvent:
             key = self._alias(event)
             if isinstance(key, dict | list):
@@ -185,21 +206,15 @@ class _Builder:
             return _as_key(key)
         if event.__class__ is not ScalarEvent:
             self._source.fail("a key must be a scalar", event.start_mark)
-        text = event.value
-        try:
-            if event.implicit[0]:
-                key = self._keys[text] = _MERGE if text == "<<" else key_text(text)
-            elif event.tag == _MERGE_TAG and text == "<<":
-                return _MERGE
-            else:
-                key = text if event.tag is None else key_text(text, tag=event.tag)
-        except ValueError as error:
-            self._source.fail(str(error), event.start_mark, hint="quote it")
-        if event.anchor:
+        if event.anchor is not None:
             self._anchors[event.anchor] = self._scalar(event)
-        return key
+        if event.implicit[0]:
+            return self._keys[event.value]
+        if event.tag == _MERGE_TAG and event.value == "<<":
+            return _MERGE
+        return event.value if event.tag is None else key_text(event.value, tag=event.tag)
 
-    def _merge(self, out: dict[str, Any], merged: set[str], key: Any) -> set[str]:
+    def _merge(self, out: dict[str, Any], merged: set[str], key: Any) -> None:
         event = self._get()
         value = self._value(event)
         parts = value if event.__class__ is SequenceStartEvent else [value]
@@ -211,7 +226,6 @@ class _Builder:
         for part in reversed(parts):
             merged.update(name for name in part if name not in out)
             out.update(part)
-        return merged
 
     def _alias(self, event: Any) -> Any:
         value = self._anchors.get(event.anchor, self)
@@ -236,13 +250,15 @@ class _Builder:
             self._source.fail("the document makes too many values out of aliases", mark)
 
     def _counting(self, get: NextEvent) -> NextEvent:
-        """Count what is decoded; only texts that may have anchors pay for it."""
+        """Count what is decoded and see to `!`; only texts that may need it pay for it."""
         ends = {MappingEndEvent, SequenceEndEvent, DocumentEndEvent}
 
         def counted() -> Any:
             event = get()
             if event.__class__ not in ends:
                 self._decoded += 1
+                if event.__class__ is ScalarEvent and event.tag == "!":
+                    event.implicit = (False, False)
             return event
 
         return counted

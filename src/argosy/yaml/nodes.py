@@ -130,7 +130,7 @@ def _last(key: Node, value: Node) -> int:
 def _key(event: Any) -> str | None:
     text: str = event.value
     try:
-        if event.implicit[0]:
+        if event.implicit[0] and event.tag is None:
             return key_text(text)
         return text if event.tag is None else key_text(text, tag=event.tag)
     except ValueError:

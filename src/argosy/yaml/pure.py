@@ -6,13 +6,18 @@ constructor, no emitter.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from yaml.error import MarkedYAMLError
+from yaml.events import ScalarEvent
 from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 __all__ = ["PureParser"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class PureParser(Reader, Scanner, Parser):
@@ -24,5 +29,15 @@ class PureParser(Reader, Scanner, Parser):
         Parser.__init__(self)
 
     def next_event(self) -> Any:
-        """Return the next event; like CParser.get_event."""
-        return self.get_event()  # type: ignore[no-untyped-call] # PyYAML's stubs
+        """Return the next event; like CParser.get_event.
+
+        Raises:
+            MarkedYAMLError: as libyaml does, for escapes that are no characters too.
+        """
+        event: Any = self.get_event()  # type: ignore[no-untyped-call] # PyYAML's stubs
+        if isinstance(event, ScalarEvent) and _SURROGATE.search(event.value):
+            raise MarkedYAMLError(
+                problem="found invalid Unicode character escape code",
+                problem_mark=event.start_mark,
+            )
+        return event

@@ -2,8 +2,8 @@
 
 kubectl and every Go controller read YAML with go-yaml v2 and then turn it into JSON
 (sigs.k8s.io/yaml). So `yes` is true, `0777` is 511, `1:30` and dates are strings, `1e3` is 1000,
-and infinities do not exist. This module holds those rules for values and for keys. Pure, no positions:
-a `ValueError` is turned into an error with a place by who knows the place.
+and infinities do not exist. This module holds those rules for values and for keys. It knows no
+positions: whoever does turns a `ValueError` into an error with a place.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ def key_text(text: str, *, tag: str | None = None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
-        raise ValueError("a key cannot be null")
+        raise ValueError("a key cannot be null; quote a text")
     if isinstance(value, int):
         if value > _INT64_MAX:
-            raise ValueError(f"the key {value} is too large for a number")
+            raise ValueError(f"the key {value} is too large for a number; quote a text")
         return str(value)
     return _short_float(value)
 
@@ -161,7 +161,7 @@ def _json(value: Scalar) -> Scalar:
     if not isinstance(value, float):
         return value
     if not math.isfinite(value):
-        raise ValueError("infinities and NaN have no form in JSON")
+        raise ValueError("infinities and NaN have no form in JSON; quote a text")
     if value.is_integer() and abs(value) < _JSON_PLAIN_FLOAT:
         return int(Decimal(repr(value)))
     return value
