@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from argosy.graph.made import made_by_cluster
 from argosy.graph.pods import PodTemplate, pod_template
 from argosy.graph.selectors import is_subset, matches
+from argosy.graph.shape import mapping, string
 from argosy.manifests import ObjectId, identity
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Index:
         secrets: dict[ObjectId, ObjectId] = {}
         for obj in self.of("Certificate", group="cert-manager.io"):
             source = identity(obj)
-            name = (obj.get("spec") or {}).get("secretName")
+            name = string(obj, "spec", "secretName")
             if name:
                 secrets[ObjectId("", "Secret", source.namespace, name)] = source
         return secrets
@@ -88,16 +89,16 @@ class Index:
     def namespaces(self) -> dict[str, dict[str, str]]:
         """The labels of the namespaces in the tree, the one that Kubernetes adds included."""
         return {
-            obj["metadata"]["name"]: {
-                "kubernetes.io/metadata.name": obj["metadata"]["name"],
-                **(obj["metadata"].get("labels") or {}),
+            identity(obj).name: {
+                "kubernetes.io/metadata.name": identity(obj).name,
+                **mapping(obj, "metadata", "labels"),
             }
             for obj in self.of("Namespace")
         }
 
     def behind(self, service: Manifest) -> list[PodTemplate]:
         """Return the pods that a Service sends traffic to."""
-        selector = (service.get("spec") or {}).get("selector")
+        selector = mapping(service, "spec", "selector")
         if not selector:
             return []
         return [

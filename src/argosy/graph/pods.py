@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import ObjectId, identity
 
 if TYPE_CHECKING:
@@ -57,16 +58,16 @@ class PodTemplate:
     @property
     def service_account(self) -> str:
         """The name of the ServiceAccount that the pods run as."""
-        name = self.spec.get("serviceAccountName") or self.spec.get("serviceAccount")
-        return str(name or "default")
+        spec = self.spec
+        return string(spec, "serviceAccountName") or string(spec, "serviceAccount") or "default"
 
     def ports(self) -> dict[str, int]:
         """Return the pods' named ports."""
         return {
-            port["name"]: port.get("containerPort", 0)
+            string(port, "name"): port["containerPort"]
             for _, container in containers(self.spec)
-            for port in container.get("ports") or []
-            if port.get("name")
+            for port in entries(container, "ports")
+            if string(port, "name") and isinstance(port.get("containerPort"), int)
         }
 
 
@@ -76,18 +77,15 @@ def pod_template(obj: Manifest) -> PodTemplate | None:
     steps = TEMPLATES.get((source.group, source.kind))
     if steps is None:
         return None
-    node: Any = obj
-    for step in steps:
-        node = node.get(step) if isinstance(node, dict) else None
-    if not isinstance(node, dict) or not isinstance(node.get("spec"), dict):
+    node = mapping(obj, *steps)
+    if not isinstance(node.get("spec"), dict):
         return None
-    meta = node.get("metadata") or {}
     return PodTemplate(
         owner=source,
         path=".".join((*steps, "spec")),
         namespace=source.namespace,
-        labels=meta.get("labels") or {},
-        annotations=meta.get("annotations") or {},
+        labels=mapping(node, "metadata", "labels"),
+        annotations=mapping(node, "metadata", "annotations"),
         spec=node["spec"],
     )
 
@@ -95,7 +93,6 @@ def pod_template(obj: Manifest) -> PodTemplate | None:
 def containers(spec: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each container of a pod spec with its path, such as `containers[name=main]`."""
     for key in CONTAINER_LISTS:
-        for number, container in enumerate(spec.get(key) or []):
-            if isinstance(container, dict):
-                name = container.get("name")
-                yield f"{key}[name={name}]" if name else f"{key}[{number}]", container
+        for number, container in enumerate(entries(spec, key)):
+            name = string(container, "name")
+            yield f"{key}[name={name}]" if name else f"{key}[{number}]", container

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from argosy.graph.selectors import is_subset, matches
+from argosy.graph.shape import entries, mapping, string, strings
 from argosy.manifests import ObjectId, identity
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Reach:
         self._mesh = [
             obj
             for obj in index.of("AuthorizationPolicy", group=SECURITY)
-            if (obj.get("spec") or {}).get("action", "ALLOW") == "ALLOW"
+            if (string(obj, "spec", "action") or "ALLOW") == "ALLOW"
         ]
 
     @cached_property
@@ -91,36 +92,36 @@ class Reach:
             policy
             for policy in self._network
             if identity(policy).namespace == pod.namespace
-            and "Ingress" in ((policy.get("spec") or {}).get("policyTypes") or ["Ingress"])
-            and matches((policy.get("spec") or {}).get("podSelector") or {}, labels)
+            and "Ingress" in (strings(policy, "spec", "policyTypes") or ["Ingress"])
+            and matches(mapping(policy, "spec", "podSelector"), labels)
         ]
         if not selecting:
             return None
         for policy in selecting:
-            for rule in policy["spec"].get("ingress") or []:
+            for rule in entries(policy, "spec", "ingress"):
                 if self._port_open(rule, pod, port) and self._lets_in(rule, policy, caller):
                     return None
         return ClosedBy(tuple(identity(policy) for policy in selecting), mesh=False)
 
     @staticmethod
     def _port_open(rule: Mapping[str, Any], pod: PodTemplate, port: int | None) -> bool:
-        ports = rule.get("ports")
+        ports = entries(rule, "ports")
         if not ports or port is None:
             return True
         for entry in ports:
-            number = entry.get("port")
-            if isinstance(number, str):
-                number = pod.ports().get(number)
-            if number is None or number <= port <= entry.get("endPort", number):
+            first = entry.get("port")
+            if isinstance(first, str):
+                first = pod.ports().get(first, 0)
+            last = entry.get("endPort") or first
+            if not isinstance(first, int) or not isinstance(last, int) or first <= port <= last:
                 return True
         return False
 
     def _lets_in(
         self, rule: Mapping[str, Any], policy: Manifest, caller: PodTemplate | None
     ) -> bool:
-        if not rule.get("from"):
-            return True
-        return any(self._peer(peer, policy, caller) for peer in rule["from"])
+        peers = entries(rule, "from")
+        return not peers or any(self._peer(peer, policy, caller) for peer in peers)
 
     def _peer(self, peer: Mapping[str, Any], policy: Manifest, caller: PodTemplate | None) -> bool:
         if "ipBlock" in peer:
@@ -131,12 +132,11 @@ class Reach:
             space = self._index.namespaces.get(
                 caller.namespace, {"kubernetes.io/metadata.name": caller.namespace}
             )
-            if not matches(peer["namespaceSelector"] or {}, space):
+            if not matches(mapping(peer, "namespaceSelector"), space):
                 return False
         elif caller.namespace != identity(policy).namespace:
             return False
-        selector = peer.get("podSelector")
-        return selector is None or matches(selector, self.labels(caller))
+        return matches(mapping(peer, "podSelector"), self.labels(caller))
 
     def mesh_closed(
         self, pod: PodTemplate, port: int | None, *, caller: PodTemplate | None = API_SERVER
@@ -149,7 +149,7 @@ class Reach:
             return None
         identity_ = None if caller is None else self.principal(caller)
         for policy in policies:
-            for rule in (policy.get("spec") or {}).get("rules") or []:
+            for rule in entries(policy, "spec", "rules"):
                 if self._may_pass(rule, port, identity_, caller):
                     return None
         return ClosedBy(tuple(identity(policy) for policy in policies), mesh=True)
@@ -165,16 +165,17 @@ class Reach:
         if str(port) in ports:
             return True
         included = pod.annotations.get(INCLUDED)
-        return included is not None and included != "*" and str(port) not in included.split(",")
+        chosen = str(included).replace(" ", "").split(",")
+        return included is not None and "*" not in chosen and str(port) not in chosen
 
     def _applies(self, policy: Manifest, pod: PodTemplate) -> bool:
         space = identity(policy).namespace
         if space not in {pod.namespace, self.root_namespace}:
             return False
-        selector = (policy.get("spec") or {}).get("selector")
-        if selector is None:
-            return "targetRefs" not in (policy.get("spec") or {})
-        return is_subset(selector.get("matchLabels") or {}, self.labels(pod))
+        spec = mapping(policy, "spec")
+        if "selector" not in spec:
+            return "targetRefs" not in spec and "targetRef" not in spec
+        return is_subset(mapping(spec, "selector", "matchLabels"), self.labels(pod))
 
     def _may_pass(
         self,
@@ -183,12 +184,12 @@ class Reach:
         principal: str | None,
         caller: PodTemplate | None,
     ) -> bool:
-        origins = [origin.get("source") or {} for origin in rule.get("from") or []]
+        origins = [mapping(origin, "source") for origin in entries(rule, "from")]
         if origins and not any(_is_source(origin, principal, caller) for origin in origins):
             return False
-        operations = [entry.get("operation") or {} for entry in rule.get("to") or []]
+        operations = [mapping(entry, "operation") for entry in entries(rule, "to")]
         return not operations or any(
-            not operation.get("ports") or port is None or str(port) in operation["ports"]
+            not operation.get("ports") or port is None or str(port) in strings(operation, "ports")
             for operation in operations
         )
 
@@ -197,15 +198,16 @@ def _is_source(
     source: Mapping[str, Any], principal: str | None, caller: PodTemplate | None
 ) -> bool:
     space = caller.namespace if caller else None
-    return (
-        _named(source.get("principals"), principal)
-        and _named(source.get("namespaces"), space)
-        and not (source.get("notPrincipals") and _named(source["notPrincipals"], principal))
-        and not (source.get("notNamespaces") and _named(source["notNamespaces"], space))
-    )
+    for name, key in ((principal, "principals"), (space, "namespaces")):
+        refused = f"not{key.capitalize()}"
+        if not _named(strings(source, key), name):
+            return False
+        if source.get(refused) and _named(strings(source, refused), name):
+            return False
+    return True
 
 
-def _named(patterns: Iterable[str] | None, name: str | None) -> bool:
+def _named(patterns: Iterable[str], name: str | None) -> bool:
     if not patterns:
         return True
     return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from argosy.graph.shape import entries, mapping, string, strings
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,13 +26,13 @@ def matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bo
     """Say whether a LabelSelector matches labels."""
     if selector is None:
         return False
-    if not is_subset(selector.get("matchLabels") or {}, labels):
+    if not is_subset(mapping(selector, "matchLabels"), labels):
         return False
-    return all(_holds(term, labels) for term in selector.get("matchExpressions") or [])
+    return all(_holds(term, labels) for term in entries(selector, "matchExpressions"))
 
 
 def _holds(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = term.get("key", ""), term.get("values") or []
+    key, values = string(term, "key"), strings(term, "values")
     match term.get("operator"):
         case "In":
             return labels.get(key) in values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from argosy.graph.references.model import Reference, target
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import identity
 
 if TYPE_CHECKING:
@@ -22,39 +23,40 @@ CA_FROM_SECRET = "cert-manager.io/inject-ca-from-secret"  # noqa: S105  # an ann
 def from_webhooks(obj: Manifest) -> Iterator[Reference]:
     """Yield the Services that answer the webhooks of a configuration."""
     source = identity(obj)
-    for number, webhook in enumerate(obj.get("webhooks") or []):
-        name = webhook.get("name")
+    for number, webhook in enumerate(entries(obj, "webhooks")):
+        name = string(webhook, "name")
         at = f"webhooks[{f'name={name}' if name else number}].clientConfig.service"
-        yield from _service(source, at, (webhook.get("clientConfig") or {}).get("service"))
+        yield from _service(source, at, mapping(webhook, "clientConfig", "service"))
 
 
 def from_crd(obj: Manifest) -> Iterator[Reference]:
     """Yield the Service that converts between the versions of a custom resource."""
-    conversion = (obj.get("spec") or {}).get("conversion") or {}
-    config = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    conversion = mapping(obj, "spec", "conversion")
+    config = mapping(conversion, "webhook", "clientConfig")
     at = "spec.conversion.webhook.clientConfig.service"
-    yield from _service(identity(obj), at, config.get("service"))
+    yield from _service(identity(obj), at, mapping(config, "service"))
 
 
 def from_api_service(obj: Manifest) -> Iterator[Reference]:
     """Yield the Service behind an aggregated API."""
-    yield from _service(identity(obj), "spec.service", (obj.get("spec") or {}).get("service"))
+    yield from _service(identity(obj), "spec.service", mapping(obj, "spec", "service"))
 
 
-def _service(source: ObjectId, at: str, service: Any) -> Iterator[Reference]:
-    if service and service.get("name"):
-        meant = target("Service", service["name"], namespace=service.get("namespace", ""))
-        yield Reference(source, at, meant, port=service.get("port", HTTPS))
+def _service(source: ObjectId, at: str, service: dict[str, Any]) -> Iterator[Reference]:
+    if name := string(service, "name"):
+        meant = target("Service", name, namespace=string(service, "namespace"))
+        port = service.get("port", HTTPS)
+        yield Reference(source, at, meant, port=port if isinstance(port, int) else None)
 
 
 def from_annotations(obj: Manifest) -> Iterator[Reference]:
     """Yield the Certificate or Secret that cert-manager is asked to take a CA from."""
-    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    annotations = mapping(obj, "metadata", "annotations")
     for name, kind, group in (
         (CA_FROM, "Certificate", "cert-manager.io"),
         (CA_FROM_SECRET, "Secret", ""),
     ):
-        namespace, slash, short = str(annotations.get(name, "")).partition("/")
+        namespace, slash, short = string(annotations, name).partition("/")
         if slash and "$(" not in namespace:
             meant = target(kind, short, namespace=namespace, group=group)
             yield Reference(identity(obj), f'metadata.annotations["{name}"]', meant)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from argosy.graph.places import place
 from argosy.graph.references.model import Reference, target
+from argosy.graph.shape import dig, entries, mapping, string, strings
 from argosy.manifests import identity, walk_strings
 
 if TYPE_CHECKING:
@@ -57,33 +58,31 @@ def gateway_id(name: str, namespace: str) -> ObjectId | None:
 def from_virtual_service(obj: Manifest) -> Iterator[Reference]:
     """Yield the gateways and destinations of a VirtualService."""
     source = identity(obj)
-    spec = obj.get("spec") or {}
-    for number, name in enumerate(spec.get("gateways") or []):
+    spec = mapping(obj, "spec")
+    for number, name in enumerate(strings(spec, "gateways")):
         if meant := gateway_id(name, source.namespace):
             yield Reference(source, f"spec.gateways[{number}]", meant)
     for protocol in ("http", "tls", "tcp"):
-        for number, rule in enumerate(spec.get(protocol) or []):
+        for number, rule in enumerate(entries(spec, protocol)):
             at = f"spec.{protocol}[{number}]"
-            for index, route in enumerate(rule.get("route") or []):
-                yield from _destination(
-                    source, f"{at}.route[{index}].destination", route.get("destination")
-                )
-            yield from _destination(source, f"{at}.mirror", rule.get("mirror"))
+            for index, route in enumerate(entries(rule, "route")):
+                destination = mapping(route, "destination")
+                yield from _destination(source, f"{at}.route[{index}].destination", destination)
+            yield from _destination(source, f"{at}.mirror", mapping(rule, "mirror"))
 
 
 def _destination(source: ObjectId, at: str, destination: Any) -> Iterator[Reference]:
-    if not destination or not destination.get("host"):
-        return
-    meant = service_host(destination["host"], source.namespace)
+    meant = service_host(string(destination, "host"), source.namespace)
     if meant:
-        port = (destination.get("port") or {}).get("number")
+        port = dig(destination, "port", "number")
+        port = port if isinstance(port, int) else None
         yield Reference(source, at, meant[0], port=port, certain=meant[1])
 
 
 def from_destination_rule(obj: Manifest) -> Iterator[Reference]:
     """Yield the Service whose traffic a DestinationRule shapes."""
     source = identity(obj)
-    meant = service_host((obj.get("spec") or {}).get("host") or "", source.namespace)
+    meant = service_host(string(obj, "spec", "host"), source.namespace)
     if meant:
         yield Reference(source, "spec.host", meant[0], certain=meant[1])
 
@@ -91,23 +90,22 @@ def from_destination_rule(obj: Manifest) -> Iterator[Reference]:
 def from_ingress(obj: Manifest) -> Iterator[Reference]:
     """Yield the backends, the TLS secrets and the class of an Ingress."""
     source = identity(obj)
-    spec = obj.get("spec") or {}
-    backends = [("spec.defaultBackend", spec.get("defaultBackend") or {})]
-    for number, rule in enumerate(spec.get("rules") or []):
-        for index, path in enumerate((rule.get("http") or {}).get("paths") or []):
+    spec = mapping(obj, "spec")
+    backends = [("spec.defaultBackend", mapping(spec, "defaultBackend"))]
+    for number, rule in enumerate(entries(spec, "rules")):
+        for index, path in enumerate(entries(rule, "http", "paths")):
             at = f"spec.rules[{number}].http.paths[{index}].backend"
-            backends.append((at, path.get("backend") or {}))
+            backends.append((at, mapping(path, "backend")))
     for at, backend in backends:
-        service = backend.get("service") or {}
-        if service.get("name"):
-            port = service.get("port") or {}
-            meant = target("Service", service["name"], namespace=source.namespace)
-            yield Reference(
-                source, f"{at}.service", meant, port=port.get("number") or port.get("name")
-            )
-    for number, tls in enumerate(spec.get("tls") or []):
-        if tls.get("secretName"):
-            secret = target("Secret", tls["secretName"], namespace=source.namespace)
+        if name := string(backend, "service", "name"):
+            meant = target("Service", name, namespace=source.namespace)
+            port = dig(backend, "service", "port", "number")
+            named = string(backend, "service", "port", "name") or None
+            port = port if isinstance(port, int) else named
+            yield Reference(source, f"{at}.service", meant, port=port)
+    for number, tls in enumerate(entries(spec, "tls")):
+        if name := string(tls, "secretName"):
+            secret = target("Secret", name, namespace=source.namespace)
             yield Reference(source, f"spec.tls[{number}].secretName", secret)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argosy.graph.references.model import Reference, target
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import identity
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ CERT_MANAGER = "cert-manager.io"
 def from_certificate(obj: Manifest) -> Iterator[Reference]:
     """Yield the issuer that signs a Certificate."""
     source = identity(obj)
-    ref = (obj.get("spec") or {}).get("issuerRef") or {}
-    if ref.get("name") and ref.get("group", CERT_MANAGER) == CERT_MANAGER:
-        kind = ref.get("kind", "Issuer")
+    ref = mapping(obj, "spec", "issuerRef")
+    name = string(ref, "name")
+    if name and ref.get("group", CERT_MANAGER) == CERT_MANAGER:
+        kind = string(ref, "kind") or "Issuer"
         namespace = "" if kind == "ClusterIssuer" else source.namespace
-        meant = target(kind, ref["name"], namespace=namespace, group=CERT_MANAGER)
+        meant = target(kind, name, namespace=namespace, group=CERT_MANAGER)
         yield Reference(source, "spec.issuerRef", meant)
 
 
@@ -43,7 +45,7 @@ def from_issuer(obj: Manifest) -> Iterator[Reference]:
     default is its own.
     """
     source = identity(obj)
-    name = ((obj.get("spec") or {}).get("ca") or {}).get("secretName")
+    name = string(obj, "spec", "ca", "secretName")
     if name:
         namespace = source.namespace or "cert-manager"
         yield Reference(source, "spec.ca.secretName", target("Secret", name, namespace=namespace))
@@ -52,17 +54,19 @@ def from_issuer(obj: Manifest) -> Iterator[Reference]:
 def from_scaler(obj: Manifest) -> Iterator[Reference]:
     """Yield what a HorizontalPodAutoscaler scales."""
     source = identity(obj)
-    ref = (obj.get("spec") or {}).get("scaleTargetRef") or {}
-    if ref.get("name"):
-        group = str(ref.get("apiVersion", "")).rpartition("/")[0]
-        meant = target(ref.get("kind", ""), ref["name"], namespace=source.namespace, group=group)
+    ref = mapping(obj, "spec", "scaleTargetRef")
+    name = string(ref, "name")
+    if name:
+        group = string(ref, "apiVersion").rpartition("/")[0]
+        kind = string(ref, "kind")
+        meant = target(kind, name, namespace=source.namespace, group=group)
         yield Reference(source, "spec.scaleTargetRef", meant)
 
 
 def from_stateful_set(obj: Manifest) -> Iterator[Reference]:
     """Yield the Service that names the pods of a StatefulSet."""
     source = identity(obj)
-    name = (obj.get("spec") or {}).get("serviceName")
+    name = string(obj, "spec", "serviceName")
     if name:
         meant = target("Service", name, namespace=source.namespace)
         yield Reference(source, "spec.serviceName", meant)
@@ -74,7 +78,7 @@ def from_claim(obj: Manifest) -> Iterator[Reference]:
     Classes come from the cluster more often than from the tree, so this one is not certain.
     """
     source = identity(obj)
-    name = (obj.get("spec") or {}).get("storageClassName")
+    name = string(obj, "spec", "storageClassName")
     if name:
         meant = target("StorageClass", name, group="storage.k8s.io")
         yield Reference(source, "spec.storageClassName", meant, certain=False)
@@ -83,8 +87,8 @@ def from_claim(obj: Manifest) -> Iterator[Reference]:
 def from_gateway(obj: Manifest) -> Iterator[Reference]:
     """Yield the TLS secrets of a Gateway, which stand beside it."""
     source = identity(obj)
-    for number, server in enumerate((obj.get("spec") or {}).get("servers") or []):
-        name = (server.get("tls") or {}).get("credentialName")
+    for number, server in enumerate(entries(obj, "spec", "servers")):
+        name = string(server, "tls", "credentialName")
         if name:
             meant = target("Secret", name, namespace=source.namespace)
             yield Reference(source, f"spec.servers[{number}].tls.credentialName", meant)
@@ -93,7 +97,7 @@ def from_gateway(obj: Manifest) -> Iterator[Reference]:
 def from_service_account(obj: Manifest) -> Iterator[Reference]:
     """Yield the pull secrets of a ServiceAccount."""
     source = identity(obj)
-    for number, secret in enumerate(obj.get("imagePullSecrets") or []):
-        if secret.get("name"):
-            meant = target("Secret", secret["name"], namespace=source.namespace)
+    for number, secret in enumerate(entries(obj, "imagePullSecrets")):
+        if name := string(secret, "name"):
+            meant = target("Secret", name, namespace=source.namespace)
             yield Reference(source, f"imagePullSecrets[{number}]", meant)

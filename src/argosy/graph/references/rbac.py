@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from argosy.graph.references.model import Reference, target
+from argosy.graph.shape import entries, mapping, string, strings
 from argosy.manifests import identity
 
 if TYPE_CHECKING:
@@ -23,31 +24,27 @@ PRINCIPAL = re.compile(r"[^/*]+/ns/([a-z0-9-]+)/sa/([a-z0-9.-]+)")
 def from_binding(obj: Manifest) -> Iterator[Reference]:
     """Yield the role of a RoleBinding or ClusterRoleBinding, and its ServiceAccounts."""
     source = identity(obj)
-    role = obj.get("roleRef") or {}
-    if role.get("name"):
-        namespace = source.namespace if role.get("kind") == "Role" else ""
-        yield Reference(
-            source,
-            "roleRef",
-            target(role.get("kind", ""), role["name"], namespace=namespace, group=RBAC),
-        )
-    for number, subject in enumerate(obj.get("subjects") or []):
-        if subject.get("kind") == "ServiceAccount" and subject.get("name"):
-            namespace = subject.get("namespace") or source.namespace
-            yield Reference(
-                source,
-                f"subjects[{number}]",
-                target("ServiceAccount", subject["name"], namespace=namespace),
-            )
+    role = mapping(obj, "roleRef")
+    kind, name = string(role, "kind"), string(role, "name")
+    if name:
+        namespace = source.namespace if kind == "Role" else ""
+        meant = target(kind, name, namespace=namespace, group=RBAC)
+        yield Reference(source, "roleRef", meant)
+    for number, subject in enumerate(entries(obj, "subjects")):
+        name = string(subject, "name")
+        if subject.get("kind") == "ServiceAccount" and name:
+            namespace = string(subject, "namespace") or source.namespace
+            meant = target("ServiceAccount", name, namespace=namespace)
+            yield Reference(source, f"subjects[{number}]", meant)
 
 
 def from_principals(obj: Manifest) -> Iterator[Reference]:
     """Yield the ServiceAccounts whose mesh identities an AuthorizationPolicy names."""
     source = identity(obj)
-    for number, rule in enumerate((obj.get("spec") or {}).get("rules") or []):
-        for place, origin in enumerate(rule.get("from") or []):
+    for number, rule in enumerate(entries(obj, "spec", "rules")):
+        for place, origin in enumerate(entries(rule, "from")):
             for key in ("principals", "notPrincipals"):
-                for name in (origin.get("source") or {}).get(key) or []:
+                for name in strings(origin, "source", key):
                     if account := principal(name):
                         path = f"spec.rules[{number}].from[{place}].source.{key}"
                         namespace, account_name = account

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import mapping
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -26,7 +27,7 @@ SPEC = Spec(
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each Secret with data."""
     for obj in context.index.of("Secret"):
-        keys = sorted({key for field in ("data", "stringData") for key in obj.get(field) or {}})
+        keys = sorted({key for field in ("data", "stringData") for key in mapping(obj, field)})
         if keys:
             message = (
                 f"The values of {', '.join(keys)} stand in the rendered tree; generate them and "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import identity
 from argosy.platform.check.closed_webhooks import pod_port
 from argosy.platform.check.finding import Finding, Severity, Spec
@@ -32,7 +33,7 @@ def findings(context: Context) -> Iterable[Finding]:
     selectors = [
         selector
         for obj in context.index.of("Gateway", group="networking.istio.io")
-        if (selector := (obj.get("spec") or {}).get("selector"))
+        if (selector := mapping(obj, "spec", "selector"))
     ]
     pods = {
         pod.owner: pod
@@ -46,8 +47,8 @@ def findings(context: Context) -> Iterable[Finding]:
         for pod in context.index.behind(service):
             if pod.owner not in pods:
                 continue
-            for entry in service["spec"].get("ports") or []:
-                if entry.get("name") not in {"http", "http2", "https"}:
+            for entry in entries(service, "spec", "ports"):
+                if string(entry, "name") not in {"http", "http2", "https"}:
                     continue
                 closed = context.reach.network_closed(pod, pod_port(pod, entry))
                 if closed:

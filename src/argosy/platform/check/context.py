@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from argosy import yaml
 from argosy.graph import Index, Reach, references
 from argosy.graph.references.network import from_addresses
+from argosy.graph.shape import string
 from argosy.manifests import ObjectId, identity
 from argosy.platform.check.definitions import KIND, Definition, definitions
 from argosy.platform.check.finding import Finding, Spec
@@ -64,9 +65,10 @@ class Context:
     def mesh_config(self) -> dict[str, Any]:
         """The mesh's configuration, empty when the tree has none."""
         for obj in self.index.of("ConfigMap"):
-            if obj["metadata"].get("name") == "istio" and "mesh" in (obj.get("data") or {}):
+            text = string(obj, "data", "mesh")
+            if identity(obj).name == "istio" and text:
                 try:
-                    config = yaml.load(obj["data"]["mesh"], file="mesh")
+                    config = yaml.load(text, file="mesh")
                 except YamlError:
                     return {}
                 return config if isinstance(config, dict) else {}
@@ -75,7 +77,7 @@ class Context:
     @cached_property
     def root_namespace(self) -> str:
         """The mesh's root namespace: policies in it hold for the whole mesh."""
-        return str(self.mesh_config.get("rootNamespace") or "istio-system")
+        return string(self.mesh_config, "rootNamespace") or "istio-system"
 
     @cached_property
     def reach(self) -> Reach:

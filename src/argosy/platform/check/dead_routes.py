@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from argosy.graph.references.network import gateway_id, service_host
+from argosy.graph.shape import dig, entries, mapping, string, strings
 from argosy.manifests import identity
 from argosy.platform.check.closed_webhooks import pod_port
 from argosy.platform.check.finding import Finding, Severity, Spec
@@ -33,18 +34,18 @@ def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each route and cause."""
     for obj in context.index.of("VirtualService", group="networking.istio.io"):
         gateways = list(_gateway_pods(context, obj))
-        for number, rule in enumerate((obj.get("spec") or {}).get("http") or []):
-            for route in rule.get("route") or []:
+        for number, rule in enumerate(entries(obj, "spec", "http")):
+            for route in entries(rule, "route"):
                 path = f"spec.http[{number}]"
                 yield from _denied(context, obj, path, rule, route, gateways)
 
 
 def _gateway_pods(context: Context, obj: Manifest) -> Iterator[PodTemplate]:
     """Yield the pods of the gateways that a VirtualService hangs on."""
-    for name in (obj.get("spec") or {}).get("gateways") or []:
+    for name in strings(obj, "spec", "gateways"):
         meant = gateway_id(name, identity(obj).namespace)
         gateway = meant and context.index.objects.get(meant)
-        selector = gateway and (gateway.get("spec") or {}).get("selector")
+        selector = mapping(gateway, "spec", "selector")
         if selector:
             yield from context.index.selected({"matchLabels": selector}, namespace=None)
 
@@ -57,15 +58,15 @@ def _denied(
     route: dict[str, Any],
     gateways: list[PodTemplate],
 ) -> Iterable[Finding]:
-    destination = route.get("destination") or {}
+    destination = mapping(route, "destination")
     where = identity(obj)
-    meant = service_host(destination.get("host") or "", where.namespace)
+    meant = service_host(string(destination, "host"), where.namespace)
     service = meant and context.index.objects.get(meant[0])
     if not service or not gateways:
         return
-    number = (destination.get("port") or {}).get("number")
-    entries = (service.get("spec") or {}).get("ports") or []
-    entry = service_port(service, number) if number else (entries[0] if entries else None)
+    number = dig(destination, "port", "number")
+    ports = entries(service, "spec", "ports")
+    entry = service_port(service, number) if number else (ports[0] if ports else None)
     for pod in context.index.behind(service):
         port = pod_port(pod, entry) if entry else None
         for closed in _closed(context, pod, port, gateways):
@@ -87,5 +88,5 @@ def _closed(
 
 
 def _prefixes(rule: dict[str, Any]) -> str:
-    uris = [match.get("uri") or {} for match in rule.get("match") or []]
+    uris = [mapping(match, "uri") for match in entries(rule, "match")]
     return ", ".join(str(next(iter(uri.values()))) for uri in uris if uri) or "every path"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from argosy.graph.shape import entries, mapping, string
 from argosy.platform.definitions import outline
 
 if TYPE_CHECKING:
@@ -35,32 +36,30 @@ class Definition(NamedTuple):
     @property
     def group(self) -> str:
         """The API group that it defines a kind in."""
-        return str(self.head["spec"].get("group", ""))
+        return string(self.head, "spec", "group")
 
     @property
     def kind(self) -> str:
         """The kind that it defines."""
-        return str((self.head["spec"].get("names") or {}).get("kind", ""))
+        return string(self.head, "spec", "names", "kind")
 
     @property
     def namespaced(self) -> bool:
         """Whether its objects live in namespaces."""
-        return bool(self.head["spec"].get("scope") == "Namespaced")
+        return string(self.head, "spec", "scope") == "Namespaced"
 
     def version(self, name: str) -> dict[str, Any] | None:
         """Return a version without its schema, None when there is none of that name."""
-        for version in self.head["spec"].get("versions") or []:
+        for version in entries(self.head, "spec", "versions"):
             if version.get("name") == name:
-                found: dict[str, Any] = version
-                return found
+                return version
         return None
 
     def schema(self, version: str) -> dict[str, Any] | None:
         """Return the schema of a version; this parses the whole definition."""
-        for entry in self.rendered.object()["spec"].get("versions") or []:
+        for entry in entries(self.rendered.object(), "spec", "versions"):
             if entry.get("name") == version:
-                schema: dict[str, Any] | None = (entry.get("schema") or {}).get("openAPIV3Schema")
-                return schema
+                return mapping(entry, "schema", "openAPIV3Schema") or None
         return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from argosy.graph import matches
+from argosy.graph.shape import mapping
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -70,14 +71,13 @@ def findings(context: Context) -> Iterable[Finding]:
 
 
 def _selector(obj: Manifest, selecting: Selecting) -> dict[str, Any]:
-    selector = (obj.get("spec") or {}).get(selecting.field) or {}
+    selector = mapping(obj, "spec", selecting.field)
     if selecting.labels == selecting.field:
         return {"matchLabels": selector} if selector else {}
     if selecting.labels:
-        labels = selector.get(selecting.labels)
+        labels = mapping(selector, selecting.labels)
         return {"matchLabels": labels} if labels else {}
-    found: dict[str, Any] = selector
-    return found
+    return selector
 
 
 def _selects(context: Context, selector: dict[str, Any], namespace: str | None) -> bool:

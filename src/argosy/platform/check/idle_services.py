@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import mapping
 from argosy.manifests import identity
 from argosy.platform.check.called_services import called
 from argosy.platform.check.finding import Finding, Severity, Spec
@@ -29,7 +30,7 @@ def findings(context: Context) -> Iterable[Finding]:
     webhooks = {reference.target for reference in called(context)}
     for service in context.index.of("Service"):
         where = identity(service)
-        selector = (service.get("spec") or {}).get("selector")
+        selector = mapping(service, "spec", "selector")
         if selector and where not in webhooks and not context.index.behind(service):
             labels = ", ".join(f"{key}={value}" for key, value in selector.items())
             message = (

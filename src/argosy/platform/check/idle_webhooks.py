@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import dig
 from argosy.platform.check.called_services import called
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -31,7 +32,7 @@ def findings(context: Context) -> Iterable[Finding]:
         if service is None or (reference.source, reference.target) in seen:
             continue
         seen.add((reference.source, reference.target))
-        if (service.get("spec") or {}).get("selector") and not context.index.behind(service):
+        if dig(service, "spec", "selector") and not context.index.behind(service):
             message = (
                 f"The selector of {reference.target} matches no workload; add the workload that "
                 "answers, or remove the configuration."

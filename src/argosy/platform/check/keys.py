@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import mapping
 from argosy.platform.check.finding import Finding, Severity, Spec
 
 if TYPE_CHECKING:
@@ -40,4 +41,4 @@ def findings(context: Context) -> Iterable[Finding]:
 
 
 def _keys(obj: Manifest) -> set[str]:
-    return {key for field in ("data", "binaryData", "stringData") for key in obj.get(field) or {}}
+    return {key for field in ("data", "binaryData", "stringData") for key in mapping(obj, field)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -28,11 +29,11 @@ def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each such policy."""
     if not context.mesh_config:
         return
-    providers = context.mesh_config.get("extensionProviders") or []
-    known = [str(provider.get("name")) for provider in providers]
+    providers = entries(context.mesh_config, "extensionProviders")
+    known = [string(provider, "name") for provider in providers]
     for obj in context.index.of("AuthorizationPolicy", group="security.istio.io"):
-        spec = obj.get("spec") or {}
-        name = (spec.get("provider") or {}).get("name")
+        spec = mapping(obj, "spec")
+        name = string(spec, "provider", "name")
         if spec.get("action") == "CUSTOM" and name not in known:
             message = (
                 f"The mesh knows no extension provider {name!r} (it knows "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from argosy.graph import containers, pod_template
 from argosy.graph.places import place
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -53,9 +54,9 @@ def _settings(obj: Manifest) -> Iterator[tuple[str, str, object]]:
     template = pod_template(obj)
     if template is not None:
         for at, container in containers(template.spec):
-            for env in container.get("env") or []:
-                name = str(env.get("name"))
+            for env in entries(container, "env"):
+                name = string(env, "name")
                 yield f"{template.path}.{at}.env[name={name}].value", name, env.get("value")
     if obj.get("kind") == "ConfigMap":
-        for name, value in (obj.get("data") or {}).items():
+        for name, value in mapping(obj, "data").items():
             yield place(obj, ("data", name)), name, value

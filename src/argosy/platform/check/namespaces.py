@@ -27,9 +27,7 @@ SPEC = Spec(
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for the first object of each app in each such namespace."""
-    profiles = {
-        obj["metadata"].get("name") for obj in context.index.of("Profile", group="kubeflow.org")
-    }
+    profiles = {identity(obj).name for obj in context.index.of("Profile", group="kubeflow.org")}
     seen: set[tuple[str, str]] = set()
     for obj in context.objects:
         where = identity(obj)

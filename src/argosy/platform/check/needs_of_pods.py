@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argosy.graph.pods import TEMPLATES
+from argosy.graph.references.pods import PULL_SECRETS
 from argosy.platform.check.finding import Finding, Severity, Spec
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each missing object, workload and place."""
     for reference in context.dangling():
         workload = (reference.source.group, reference.source.kind) in TEMPLATES
-        if workload and reference.target.kind in MISSED:
+        pulls = PULL_SECRETS in reference.path  # ARG038: the pull itself decides
+        if workload and not pulls and reference.target.kind in MISSED:
             message = (
                 f"Pods will not start: there is no {reference.target}; add it, or correct the name."
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.references.pods import PULL_SECRETS
 from argosy.platform.check.finding import Finding, Severity, Spec
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each such reference."""
     for reference in context.dangling():
         source, wanted = reference.source, reference.target
-        secret = wanted.kind == "Secret" and source.kind in {"Ingress", "ServiceAccount"}
+        pulls = PULL_SECRETS in reference.path
+        secret = wanted.kind == "Secret" and (pulls or source.kind == "Ingress")
         service = source.kind == "StatefulSet" and wanted.kind == "Service"
         if reference.path == SCALED or secret or service:
             message = f"There is no {wanted}; add it, or correct the name."

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from argosy.graph.references.network import gateway_id
+from argosy.graph.shape import entries, mapping, strings
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -52,20 +53,21 @@ def findings(context: Context) -> Iterable[Finding]:
 
 
 def _claims(obj: Manifest) -> Iterator[tuple[_Claim, str]]:
-    spec = obj.get("spec") or {}
-    gateways = [gateway_id(name, identity(obj).namespace) for name in spec.get("gateways") or []]
+    spec = mapping(obj, "spec")
+    gateways = [gateway_id(name, identity(obj).namespace) for name in strings(spec, "gateways")]
     for gateway in (gateway for gateway in gateways if gateway):
-        for host in spec.get("hosts") or []:
-            for number, rule in enumerate(spec.get("http") or []):
+        for host in strings(spec, "hosts"):
+            for number, rule in enumerate(entries(spec, "http")):
                 for form, uri in _uris(rule):
                     yield _Claim(gateway, host, form, uri), f"spec.http[{number}].match"
 
 
 def _uris(rule: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a rule matches by its path alone; other conditions may tell requests apart."""
-    matches = rule.get("match")
+    matches = entries(rule, "match")
     if not matches:
         yield "prefix", "/"
-    for match in matches or []:
-        if set(match) <= {"uri", "name"} and match.get("uri"):
-            yield from ((form, str(value)) for form, value in match["uri"].items())
+    for match in matches:
+        if set(match) <= {"uri", "name"}:
+            for form, value in mapping(match, "uri").items():
+                yield str(form), str(value)

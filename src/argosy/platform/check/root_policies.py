@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import mapping
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -34,7 +35,7 @@ def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each such policy."""
     for group, kind, field in KINDS:
         for obj in context.index.of(kind, group=group, namespace=context.root_namespace):
-            spec = obj.get("spec") or {}
+            spec = mapping(obj, "spec")
             if spec.get(field) or spec.get("targetRef") or spec.get("targetRefs"):
                 continue
             message = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from argosy import yaml
 from argosy.graph.places import place
+from argosy.graph.shape import mapping, string
 from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 from argosy.yaml import YamlError
@@ -43,7 +44,7 @@ def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each viewer, or template of one, with a short limit."""
     for obj in context.objects:
         for path, spec in _viewers(obj):
-            limit = str((spec.get("networking") or {}).get("timeout", ""))
+            limit = string(spec, "networking", "timeout")
             length = seconds(limit)
             if length is not None and 0 < length < ENOUGH:
                 message = (
@@ -54,11 +55,11 @@ def findings(context: Context) -> Iterable[Finding]:
 
 
 def _viewers(obj: Manifest) -> Iterator[tuple[str, dict[str, Any]]]:
-    if obj.get("kind") == "PVCViewer" and isinstance(obj.get("spec"), dict):
-        yield "spec.networking.timeout", obj["spec"]
+    if obj.get("kind") == "PVCViewer":
+        yield "spec.networking.timeout", mapping(obj, "spec")
     if obj.get("kind") != "ConfigMap":
         return
-    for key, text in (obj.get("data") or {}).items():
+    for key, text in mapping(obj, "data").items():
         if isinstance(text, str) and "podSpec:" in text and "networking:" in text:
             try:
                 template = yaml.load(text, file=key)

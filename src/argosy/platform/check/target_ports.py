@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from argosy.graph import containers
+from argosy.graph.shape import entries, mapping
 from argosy.manifests import Match, format_path, identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -32,15 +33,16 @@ def findings(context: Context) -> Iterable[Finding]:
     gateways = {
         pod.owner
         for obj in context.index.of("Gateway", group="networking.istio.io")
-        if (selector := (obj.get("spec") or {}).get("selector"))
+        if (selector := mapping(obj, "spec", "selector"))
         for pod in context.index.selected({"matchLabels": selector}, namespace=None)
     }
     for service in context.index.of("Service"):
         pods = [pod for pod in context.index.behind(service) if pod.owner not in gateways]
-        for port in (service.get("spec") or {}).get("ports") or []:
+        for port in entries(service, "spec", "ports"):
             target = port.get("targetPort", port.get("port"))
             if pods and not any(_listens(pod, target) for pod in pods):
-                which = (("port", port.get("port")),)
+                number = port.get("port")
+                which = (("port", number if isinstance(number, int) else str(number)),)
                 path = f"spec.{format_path(('ports', Match(which)))}.targetPort"
                 names = ", ".join(sorted({str(pod.owner) for pod in pods}))
                 message = (
@@ -52,7 +54,7 @@ def findings(context: Context) -> Iterable[Finding]:
 
 def _listens(pod: PodTemplate, target: Any) -> bool:
     declared = [
-        port for _, container in containers(pod.spec) for port in container.get("ports") or []
+        port for _, container in containers(pod.spec) for port in entries(container, "ports")
     ]
     if isinstance(target, str):
         return any(port.get("name") == target for port in declared)

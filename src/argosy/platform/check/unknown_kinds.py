@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.graph.shape import entries, string
 from argosy.manifests import identity
 from argosy.platform.check.api_lifetimes import REMOVED
 from argosy.platform.check.finding import Finding, Severity, Spec
@@ -57,8 +58,8 @@ def _problem(context: Context, obj: Manifest) -> str:
         )
     entry = definition.version(version)
     if entry is None or not entry.get("served"):
-        versions = definition.head["spec"].get("versions") or []
-        served_names = [str(one["name"]) for one in versions if one.get("served")]
+        versions = entries(definition.head, "spec", "versions")
+        served_names = [string(one, "name") for one in versions if one.get("served")]
         return (
             f"The definition in app {definition.rendered.app} does not serve {api_version}; "
             f"write {' or '.join(f'{group}/{name}' for name in served_names)}."

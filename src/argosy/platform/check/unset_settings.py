@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from argosy.graph import containers
+from argosy.graph.shape import entries, string
+from argosy.manifests import identity
 from argosy.platform.check.finding import Finding, Severity, Spec
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ NEEDED = (
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each container without a variable that it needs."""
     default_gateway = any(
-        obj["metadata"].get("name") == "kubeflow-gateway"
+        identity(obj).name == "kubeflow-gateway"
         for obj in context.index.of("Gateway", group="networking.istio.io", namespace="kubeflow")
     )
     for pods in context.index.pods.values():
@@ -80,7 +82,7 @@ def findings(context: Context) -> Iterable[Finding]:
 
 
 def _misses(container: dict[str, Any], needed: Needed) -> bool:
-    if not needed.image.search(str(container.get("image", ""))):
+    if not needed.image.search(string(container, "image")):
         return False
-    names = {env.get("name") for env in container.get("env") or []}
+    names = {string(env, "name") for env in entries(container, "env")}
     return needed.variable not in names and not container.get("envFrom")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from argosy.graph import pod_template
 from argosy.graph.places import place
+from argosy.graph.shape import entries, mapping, string
 from argosy.manifests import identity, walk_strings
 from argosy.platform.check.finding import Finding, Severity, Spec
 
@@ -76,12 +77,12 @@ def _known(context: Context, obj: Manifest) -> dict[tuple[str, int] | None, set[
 
 
 def _variables(context: Context, namespace: str, container: Mapping[str, Any]) -> Iterator[str]:
-    for env in container.get("env") or []:
-        yield env.get("name", "")
-    for origin in container.get("envFrom") or []:
+    for env in entries(container, "env"):
+        yield string(env, "name")
+    for origin in entries(container, "envFrom"):
         for source, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
-            name = (origin.get(source) or {}).get("name")
+            name = string(origin, source, "name")
             for obj in context.index.of(kind, namespace=namespace):
-                if obj["metadata"].get("name") == name:
-                    for key in (*(obj.get("data") or {}), *(obj.get("stringData") or {})):
-                        yield f"{origin.get('prefix', '')}{key}"
+                if identity(obj).name == name:
+                    for key in (*mapping(obj, "data"), *mapping(obj, "stringData")):
+                        yield f"{string(origin, 'prefix')}{key}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argosy.graph.references.admission import CA_FROM
+from argosy.graph.shape import string, strings
 from argosy.manifests import ObjectId
 from argosy.platform.check.called_services import called
 from argosy.platform.check.finding import Finding, Severity, Spec
@@ -38,9 +39,9 @@ def findings(context: Context) -> Iterable[Finding]:
             continue
         seen.add((reference.source, reference.target))
         host = f"{reference.target.name}.{reference.target.namespace}.svc"
-        names = (certificate.get("spec") or {}).get("dnsNames") or []
-        if not any(str(name) == host or str(name).startswith(f"{host}.") for name in names):
-            said = obj["metadata"]["annotations"][CA_FROM]
+        names = strings(certificate, "spec", "dnsNames")
+        if not any(name == host or name.startswith(f"{host}.") for name in names):
+            said = string(obj, "metadata", "annotations", CA_FROM)
             message = (
                 f"The CA is taken from Certificate {said}, which is for {', '.join(names)} and "
                 f"not for {host}; name the Certificate of that Service, or none when its "
@@ -51,6 +52,6 @@ def findings(context: Context) -> Iterable[Finding]:
 
 
 def _certificate(context: Context, obj: Manifest) -> Manifest | None:
-    said = str(((obj.get("metadata") or {}).get("annotations") or {}).get(CA_FROM, ""))
+    said = string(obj, "metadata", "annotations", CA_FROM)
     namespace, _, name = said.partition("/")
     return context.index.objects.get(ObjectId("cert-manager.io", "Certificate", namespace, name))
