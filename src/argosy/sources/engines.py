@@ -343,6 +343,7 @@ _STEP = re.compile(
 _TRIED_AS_FOLDER = re.compile(
     r"(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*"
 )
+_STEP_OF_FILE = re.compile(r"^(accumulating resources(?: from '[^']*')?: )+")
 
 
 def _innermost(text: str) -> tuple[str, str]:
@@ -356,4 +357,4 @@ def _innermost(text: str) -> tuple[str, str]:
     cause = text[text.rindex(f"'{folder}': ") + len(folder) + 4 :] if folder else text
     whole = _TRIED_AS_FOLDER.fullmatch(cause)
     cause = whole.group(1) if whole else cause
-    return folder, cause.removeprefix("accumulating resources: ")
+    return folder, _STEP_OF_FILE.sub("", cause)

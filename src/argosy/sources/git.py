@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["Git", "GitTree"]
 
 TIMEOUT = 600.0  # seconds; a large repository over a slow line
+QUIET = (
+    "--quiet",
+    "--no-tags",
+    "--no-recurse-submodules",
+    "--no-write-fetch-head",
+    "--no-auto-gc",
+)
 KINDS: dict[str, Kind] = {
     "100644": "file",
     "100755": "file",
@@ -37,6 +44,8 @@ KINDS: dict[str, Kind] = {
     "120000": "link",
     "160000": "submodule",
 }
+# Git's messages that mean: this server does not give an object by its digest.
+_ONLY_NAMED = ("not our ref", "unadvertised object")
 # Git's messages that mean: no such repository, or no permission to see it.
 _NO_REPOSITORY = ("not found", "does not appear to be", "does not exist", "could not read Username")
 
@@ -123,43 +132,48 @@ class Git:
 
     def _fetch(self, ref: str | None, commit: str, where: Location | None) -> None:
         self._progress.message("lock", f"git fetch {self.url} {ref or commit[:12]}")
-        options = ["fetch", "--depth=1", "--no-tags", "--no-recurse-submodules", "--quiet"]
-        options += ["--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none"]
         with self._locked():
-            self._remote([*options, "--", self.url, commit], where)
-        if not self._has(commit):
-            raise FetchError(
-                f"{self.url} does not give commit {commit}",
-                where=where,
-                hint="the commit may have been removed upstream; run `argosy lock`",
-            )
+            try:
+                self._shallow(commit, where)
+            except FetchError as error:
+                # A server that speaks protocol 0 gives only what it names itself.
+                if not ref or not any(text in error.message for text in _ONLY_NAMED):
+                    raise
+                self._shallow(f"refs/tags/{ref}", where)
+            try:
+                self.run(["update-ref", f"refs/argosy/{commit}", commit])
+            except FetchError as error:
+                raise FetchError(
+                    f"{self.url} does not give commit {commit} for {ref}: {error.message}",
+                    where=where,
+                    hint="it may have been removed or replaced upstream; run `argosy lock`",
+                ) from error
 
-    def bring(self, objects: list[str]) -> None:
-        """Fetch blobs that a partial fetch left out.
+    def _shallow(self, wanted: str, where: Location | None) -> None:
+        options = ["fetch", "--depth=1", "--filter=blob:none", *QUIET]
+        self._remote([*options, "--", self.url, wanted], where)
+
+    def missing(self, commit: str) -> set[str]:
+        """Return the blobs of a commit that a partial fetch left out."""
+        command = ["rev-list", "--objects", "--no-object-names", "--missing=print", "-n1", commit]
+        lines = self.run(command).decode().splitlines()
+        return {line[1:] for line in lines if line.startswith("?")}
+
+    def bring(self, blobs: list[str]) -> None:
+        """Fetch blobs that a partial fetch left out, all at once.
 
         Raises:
             FetchError: they cannot be fetched.
         """
-        missing = self._missing(objects)
-        if not missing:
-            return
-        options = ["fetch", "--no-tags", "--no-recurse-submodules", "--quiet", "--stdin"]
-        options += ["--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none", "--depth=1"]
+        options = ["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--filter=blob:none"]
         with self._locked():
-            self._remote([*options, self.url], None, feed="\n".join(missing).encode())
-
-    def _missing(self, objects: list[str]) -> list[str]:
-        output = self.run(
-            ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
-            feed="\n".join(objects).encode(),
-            lazy=False,
-        )
-        lines = output.decode().splitlines()
-        return [line.split()[0] for line in lines if line.endswith(" missing")]
+            feed = "\n".join(blobs).encode() + b"\n"
+            self._remote([*options, *QUIET, "--stdin", "--", self.url], None, feed=feed)
 
     def _has(self, commit: str) -> bool:
+        """Say whether a fetch of the commit was completed: only then it has a ref of ours."""
         try:
-            self.run(["cat-file", "-e", f"{commit}^{{tree}}"], lazy=False)
+            self.run(["show-ref", "--verify", "--quiet", f"refs/argosy/{commit}"])
         except FetchError:
             return False
         return True
@@ -196,19 +210,18 @@ class Git:
                 f"{self.url} cannot be fetched: {error.message}", where=where, hint=hint
             ) from error
 
-    def run(self, command: list[str], *, feed: bytes = b"", lazy: bool = True) -> bytes:
+    def run(self, command: list[str], *, feed: bytes = b"") -> bytes:
         """Run git and return what it prints.
 
         Raises:
             FetchError: git is missing, failed, or took too long; the message is git's last line.
         """
         settings = ["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=0"]
-        env = self._env if lazy else {**self._env, "GIT_NO_LAZY_FETCH": "1"}
         try:
             done = subprocess.run(
                 ["git", *settings, *command],
                 input=feed,
-                env=env,
+                env=self._env,
                 capture_output=True,
                 timeout=TIMEOUT,
                 check=False,
@@ -253,6 +266,7 @@ class GitTree(IndexTree):
         super().__init__(label, entries)
         self.commit = commit
         self._git = git
+        self._missing = git.missing(commit)
         self._brought: set[str] = set()
         self._read: dict[str, bytes] = {}
 
@@ -278,7 +292,10 @@ class GitTree(IndexTree):
             if (path == top or path.startswith(f"{top}/")) and self._entries[path] != "submodule"
         ]
         names = list(dict.fromkeys(self._objects[path] for path in paths))
-        self._git.bring(names)
+        missing = [name for name in names if name in self._missing]
+        if missing:
+            self._git.bring(missing)
+            self._missing.difference_update(missing)
         contents = self._contents(names)
         self._read.update((path, contents[self._objects[path]]) for path in paths)
         self._brought.add(top)

@@ -195,7 +195,7 @@ def download(url: str, *, limit: int, where: Location | None = None) -> bytes:
     except urllib.error.HTTPError as error:
         error.close()
         raise FetchError(f"{url} answers {error.code} {error.reason}", where=where) from error
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise FetchError(f"{url} cannot be reached: {reason}", where=where) from error
     if len(data) > limit:

@@ -125,7 +125,10 @@ def _without_force(text: str) -> str:
 def _is_file(text: str) -> bool:
     if not re.match(r"(?i)https?://", text):
         return False
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # brackets that hold no IPv6 address
+        return False
     query = parse_qs(parts.query)
     if "ref" in query or "version" in query or "//" in parts.path or ".git/" in parts.path:
         return False

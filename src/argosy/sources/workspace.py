@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from argosy import yaml
 from argosy.sources.blobs import write_whole
@@ -185,10 +185,15 @@ class Workspace:
         elif not (self.dest / whole).exists():
             self._folder(whole)
             self._blobs.link(digest, self.dest / whole, data)
-        value = f"./{beside}"
-        key, equals, _ = one.value.partition("=")
-        # A generator's entry may give the file a key of its own: key=URL.
-        return f"{key}={value}" if equals and "/" not in key else value
+        return f"{_key(found, one)}./{beside}"
+
+
+def _key(found: Kustomization, one: Reference) -> str:
+    """Return the "key=" that a generator's entry puts before its file."""
+    value: Any = found.data
+    for step in one.at:
+        value = value[step]
+    return str(value).removesuffix(one.value)
 
 
 def _relative(target: str, here: str) -> str:
