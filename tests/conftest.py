@@ -1,4 +1,4 @@
-"""What many tests share: the optional mirror of real upstream manifests."""
+"""What many tests share: a running cluster, the engines, a mirror of real upstream manifests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+
+from argosy.dev import toolchain
+from devcluster_fixtures import devcluster, namespace
+
+__all__ = ["devcluster", "engines_env", "namespace", "upstream"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -17,3 +22,10 @@ def upstream() -> Path:
     if not place.is_dir():
         pytest.skip(f"no mirror of upstream manifests at {place} (set ARGOSY_TEST_UPSTREAM)")
     return place
+
+
+@pytest.fixture(scope="session")
+def engines_env() -> dict[str, str]:
+    """Return an environment with the kustomize that argosy builds in front of the PATH."""
+    kustomize = toolchain.ensure("kustomize", env=os.environ)
+    return {**os.environ, "PATH": f"{kustomize.parent}:{os.environ['PATH']}"}
