@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from argosy.manifests import Manifest
     from argosy.platform.model import RenderedObject, RenderedPlatform
 
-__all__ = ["order_of"]
+__all__ = ["Tree"]
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -47,20 +47,18 @@ MOUNTED = {
 }
 
 
-def order_of(platform: RenderedPlatform) -> Order:
-    """Return the order in which a platform's objects are applied.
+class Tree:
+    """A rendered tree with the look-ups that the rules need, each built once.
 
-    Args:
-        platform: the rendered tree; apps in an order in which each stands after those it needs.
+    Attributes:
+        rendered: every object by its identity.
+        definitions: what its CustomResourceDefinitions define, by group and kind.
+        objects: the parsed objects; definitions are left out.
+        templates: the pod templates of its workloads.
 
     Raises:
         YamlError: a file of the tree is not YAML.
     """
-    return build_order(_Tree(platform).steps())
-
-
-class _Tree:
-    """The tree with the look-ups that the rules need, each built once."""
 
     def __init__(self, platform: RenderedPlatform) -> None:
         self.platform = platform
@@ -103,6 +101,10 @@ class _Tree:
                     if ref.target.kind == "ServiceAccount":
                         by_account[ref.target].append(id_)
         return by_account
+
+    def order(self) -> Order:
+        """Return the order in which the objects are applied."""
+        return build_order(self.steps())
 
     def steps(self) -> list[Step]:
         """Return every step: objects in a stable order, then milestones, then gates."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from argosy.errors import OutsideError
-from argosy.kube import AlreadyExists, ApiError, Conflict, NotFound, Resource
+from argosy.kube import AlreadyExists, ApiError, Conflict, Resource
 from argosy.platform.applyset import NAMESPACE
 
 if TYPE_CHECKING:
@@ -120,9 +120,8 @@ class Lease:
             ApiError: see `argosy.kube.errors`.
         """
         started = self._around.monotonic()
-        try:
-            live = await self._api.get(LEASES, NAME, NAMESPACE)
-        except NotFound:
+        live = await self._find()
+        if live is None:
             try:
                 await self._api.create(LEASES, self._body({}, {}), NAMESPACE)
             except AlreadyExists:
@@ -165,11 +164,17 @@ class Lease:
     async def release(self) -> None:
         """Let others have the lease; one that is not ours any more is left alone."""
         with contextlib.suppress(ApiError):
-            live = await self._api.get(LEASES, NAME, NAMESPACE)
-            if (live.get("spec") or {}).get("holderIdentity") == self._holder:
+            live = await self._find()
+            if live and (live.get("spec") or {}).get("holderIdentity") == self._holder:
                 body = self._body(live["metadata"], live["spec"])
                 body["spec"]["holderIdentity"] = ""
                 await self._api.replace(LEASES, body)
+
+    async def _find(self) -> Manifest | None:
+        selector = f"metadata.name={NAME}"
+        async for live in self._api.list(LEASES, NAMESPACE, field_selector=selector):
+            return live
+        return None
 
     def _refuse_held(self, live: Manifest) -> None:
         spec: dict[str, Any] = live.get("spec") or {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from argosy.kube import NotFound, Resource
+from argosy.kube import Resource
 from argosy.manifests import ObjectId
 from argosy.platform.applyset import (
     MANAGER,
@@ -198,11 +198,14 @@ async def _strangers(
     found: dict[ObjectId, LiveObject] = {}
 
     async def one(id_: ObjectId, resource: Resource) -> None:
-        try:
-            obj = await api.get(resource, id_.name, id_.namespace or None, metadata_only=True)
-        except NotFound:
-            return
-        found[id_] = live_object(id_, obj["metadata"])
+        # a list of one: what is not there is an empty answer and no refused request
+        async for obj in api.list(
+            resource,
+            id_.namespace or None,
+            field_selector=f"metadata.name={id_.name}",
+            metadata_only=True,
+        ):
+            found[id_] = live_object(id_, obj["metadata"])
 
     async def many(resource: Resource, namespace: str, ids: set[ObjectId]) -> None:
         async for obj in api.list(resource, namespace or None, metadata_only=True):

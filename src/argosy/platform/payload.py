@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["desired", "payload", "payload_digest"]
 
+VALUES = ("data", "stringData")
 CRD = "CustomResourceDefinition"
 _METADATA = re.compile(r"^metadata:[ \t]*\n((?:[ \t].*\n|[ \t]*\n)*)", re.MULTILINE)
 _LABELS = re.compile(r"^  labels:[ \t]*\n", re.MULTILINE)
@@ -39,8 +40,17 @@ def payload_digest(rendered: RenderedObject, part_of: str, *, extra: str = "") -
         part_of: the ApplySet that it is a member of.
         extra: what else decides (the digest of values that are not in the tree).
     """
-    text = f"{rendered.digest}\n{part_of}\n{rules_digest()}\n{extra}"
+    own = _without_values(rendered) if rendered.id[:2] == ("", "Secret") else rendered.digest
+    text = f"{own}\n{part_of}\n{rules_digest()}\n{extra}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without_values(rendered: RenderedObject) -> str:
+    """Return what a Secret's digest is made of: a digest of values could be tried out."""
+    obj = rendered.object()
+    keys = {field: sorted(obj.get(field) or ()) for field in VALUES}
+    rest = {key: value for key, value in obj.items() if key not in VALUES}
+    return msgspec.json.encode([rest, keys], order="deterministic").decode()
 
 
 def payload(

@@ -1,49 +1,108 @@
-"""Say whether objects of a kind live in a namespace, as far as that can be known offline."""
+"""Give every rendered object its resource in the API, and the identity that it has there.
+
+A kind's resource comes from the cluster, or from the tree's own definition when the cluster does
+not serve the kind yet. An object of a kind without namespaces loses the one that its manifest
+claims: several of Kubeflow's do that.
+
+Refuses kinds that neither the cluster nor the tree defines.
+"""
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from argosy.platform.openapi import load_openapi
+from argosy.errors import UsageError
+from argosy.kube import Resource
+from argosy.platform.definitions import definition
+from argosy.platform.model import RenderedApp, RenderedPlatform
 
 if TYPE_CHECKING:
+    from argosy.kube import ResourceIndex
     from argosy.manifests import ObjectId
+    from argosy.platform.model import RenderedObject
 
-__all__ = ["cluster_kinds", "is_namespaced"]
+__all__ = ["Scoped", "UnknownKind", "scope"]
 
-_CRD = re.compile(r"^kind: CustomResourceDefinition$", re.MULTILINE)
-_CLUSTER = re.compile(r"^  scope: Cluster$", re.MULTILINE)
-_GROUP = re.compile(r"^  group: (\S+)$", re.MULTILINE)
-_KIND = re.compile(r"^    kind: (\S+)$", re.MULTILINE)
+CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
-def cluster_kinds(text: str) -> frozenset[tuple[str, str]]:
-    """Return (group, kind) of the cluster-scoped kinds that an engine's output defines."""
-    found = set()
-    for document in text.split("\n---\n"):
-        if _CRD.search(document) and _CLUSTER.search(document):
-            group, kind = _GROUP.search(document), _KIND.search(document)
-            if group and kind:
-                found.add((group.group(1), kind.group(1)))
-    return frozenset(found)
+class UnknownKind(UsageError):
+    """Neither the cluster nor the rendered tree defines a kind."""
 
 
-def is_namespaced(of: ObjectId, kubernetes: str, clustered: frozenset[tuple[str, str]]) -> bool:
-    """Say whether an object's kind is namespaced.
+class Scoped:
+    """A platform whose objects have the identities that they have in a cluster.
+
+    Attributes:
+        platform: the platform.
+        resources: each object's resource, in the version that the server prefers.
+    """
+
+    def __init__(self, platform: RenderedPlatform, resources: dict[ObjectId, Resource]) -> None:
+        self.platform = platform
+        self.resources = resources
+
+
+def scope(platform: RenderedPlatform, index: ResourceIndex) -> Scoped:
+    """Return a platform with each object's resource.
 
     Args:
-        of: the object.
-        kubernetes: the target's minor version, whose own kinds are known.
-        clustered: cluster-scoped kinds that the app itself defines.
-
-    A kind that neither knows is taken to be namespaced, as most are; `argosy check` reports the
-    object when its definition says otherwise.
+        platform: the rendered tree.
+        index: what the cluster serves.
 
     Raises:
-        VersionError: there is no data for that Kubernetes version.
+        UnknownKind: a kind is not served and the tree does not define it.
     """
-    own = load_openapi(kubernetes).versions(of.group, of.kind)
-    if own:
-        return own[0].namespaced
-    return (of.group, of.kind) not in clustered
+    kinds: dict[tuple[str, str], Resource] = {}
+    own = _Own(platform)
+    resources: dict[ObjectId, Resource] = {}
+    apps: list[RenderedApp] = []
+    for app in platform.apps:
+        objects: list[RenderedObject] = []
+        for found in app.objects:
+            key = (found.id.group, found.id.kind)
+            if key not in kinds:
+                kinds[key] = index.find(key[0], None, key[1]) or own.resource(found)
+            resource = kinds[key]
+            if not resource.namespaced and found.id.namespace:
+                found = replace(found, id=found.id._replace(namespace=""))  # noqa: PLW2901
+            objects.append(found)
+            resources[found.id] = resource
+        apps.append(RenderedApp(app.name, app.needs, tuple(objects)))
+    scoped = RenderedPlatform(
+        platform.name, platform.env, platform.kubernetes, tuple(apps), platform.release
+    )
+    return Scoped(scoped, resources)
+
+
+class _Own:
+    """The kinds that the tree defines, read when one is asked for that the cluster lacks."""
+
+    def __init__(self, platform: RenderedPlatform) -> None:
+        self._platform = platform
+        self._made: dict[tuple[str, str], Resource] | None = None
+
+    def resource(self, found: RenderedObject) -> Resource:
+        if self._made is None:
+            definitions = [
+                definition(o.id, o.text, file=o.file)
+                for o in self._platform.objects()
+                if o.id[:2] == CRD
+            ]
+            self._made = {
+                (d.group, d.kind): Resource(
+                    d.group, d.storage, d.plural, d.kind, namespaced=d.namespaced
+                )
+                for d in definitions
+            }
+        made = self._made.get((found.id.group, found.id.kind))
+        if made is None:
+            kind = f"{found.id.kind}.{found.id.group}" if found.id.group else found.id.kind
+            raise UnknownKind(
+                f"nothing defines the kind {kind}: the cluster does not serve it and no app has "
+                "its CustomResourceDefinition",
+                where=found.file,
+                hint="add the app that brings it, or install it first",
+            )
+        return made

@@ -1,0 +1,74 @@
+"""Say why a workload is not ready, from its pods and their events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from argosy.kube import ApiError, Resource
+from argosy.platform.health import assess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from argosy.kube import KubeApi
+    from argosy.manifests import Manifest
+
+__all__ = ["why_not_ready"]
+
+PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet", namespaced=True)
+EVENTS = Resource("", "v1", "events", "Event", namespaced=True)
+SHOWN = 2  # reasons in one line; the rest say the same in most cases
+
+
+async def why_not_ready(api: KubeApi, workload: Manifest) -> str:
+    """Return what containers, conditions and warnings say about a workload, "" for nothing.
+
+    An answer that cannot be had is no answer: this is only for the reader.
+    """
+    namespace = workload["metadata"].get("namespace")
+    labels = ((workload.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
+    try:
+        pods = [pod async for pod in api.list(PODS, namespace, label_selector=selector)]
+        reasons = list(dict.fromkeys(text for pod in pods for text in _of_pod(pod)))
+        if not reasons:
+            owners = [pod["metadata"]["name"] for pod in pods] or await _replica_sets(
+                api, namespace, selector
+            )
+            reasons = await _warnings(api, namespace, {workload["metadata"]["name"], *owners})
+    except ApiError:
+        return ""
+    return "; ".join(reasons[:SHOWN])
+
+
+def _of_pod(pod: Manifest) -> Iterator[str]:
+    name = pod["metadata"]["name"]
+    status: dict[str, Any] = pod.get("status") or {}
+    for container in [
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    ]:
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") and waiting["reason"] != "PodInitializing":
+            message = f": {waiting['message']}" if waiting.get("message") else ""
+            yield f"pod {name}, container {container['name']}: {waiting['reason']}{message}"
+    if not status.get("containerStatuses"):
+        reason = assess(pod).reason
+        if reason:
+            yield f"pod {name}: {reason}"
+
+
+async def _replica_sets(api: KubeApi, namespace: str, selector: str) -> list[str]:
+    found = api.list(REPLICA_SETS, namespace, label_selector=selector, metadata_only=True)
+    return [obj["metadata"]["name"] async for obj in found]
+
+
+async def _warnings(api: KubeApi, namespace: str, names: set[str]) -> list[str]:
+    found = api.list(EVENTS, namespace, field_selector="type=Warning")
+    latest = {
+        event["involvedObject"]["name"]: f"{event.get('reason')}: {event.get('message')}"
+        async for event in found
+        if (event.get("involvedObject") or {}).get("name") in names
+    }
+    return list(dict.fromkeys(latest.values()))
