@@ -124,7 +124,7 @@ class _Planner:
             return
         if isinstance(how, Keep):
             return
-        before = self.existing.get(secret, NOTHING).get(key)
+        before = self._before(secret, key)
         again = (secret, key) in self.anew
         if (secret, key) in self.untold and (
             before is None or self._is_public(secret, key, before)
@@ -142,8 +142,8 @@ class _Planner:
         source = SecretName(how.of.namespace, how.of.name)
         value = self.plan.values.get(source, NOTHING).get(how.of.key)
         if value is None:
-            value = self.existing.get(source, NOTHING).get(how.of.key)
-        before = self.existing.get(secret, NOTHING).get(key)
+            value = self._before(source, how.of.key)
+        before = self._before(secret, key)
         if value is None:
             if before is None or self._is_public(secret, key, before):
                 self.plan.left.append(Left(secret, key, NOT_THERE))
@@ -155,6 +155,17 @@ class _Planner:
             self.plan.left.append(Left(secret, key, CONSTANT))
         if value != before:
             self.plan.made.append(Made(secret, key))
+
+    def _before(self, secret: SecretName, key: str) -> bytes | None:
+        """Return the existing value, also of a Secret whose name's hash was another."""
+        if secret in self.existing:
+            return self.existing[secret].get(key)
+        rule = rule_for(self.rules, secret)
+        if rule is None or not rule.hashed:
+            return None
+        return next(
+            (v[key] for n, v in self.existing.items() if rule.covers(*n) and key in v), None
+        )
 
     def _is_public(self, secret: SecretName, key: str, value: bytes) -> bool:
         rule = rule_for(self.rules, secret)

@@ -142,6 +142,7 @@ class SecretStore:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough while a child has a copy
             os.close(handle)
 
     def _prepare(self) -> None:

@@ -66,9 +66,16 @@ class Left(NamedTuple):
 
 
 def name_of(secret: Manifest) -> SecretName:
-    """Return namespace and name of a Secret object."""
-    metadata = secret["metadata"]
-    return SecretName(metadata.get("namespace", ""), metadata["name"])
+    """Return namespace and name of a Secret object.
+
+    Raises:
+        SecretError: one of them is missing or no text, such as an unquoted `n` or `123`.
+    """
+    metadata = secret.get("metadata") or {}
+    name = SecretName(metadata.get("namespace", ""), metadata.get("name", ""))
+    if not name.name or not all(isinstance(part, str) for part in name):
+        raise SecretError("a Secret's metadata has no name, or one that is not text")
+    return name
 
 
 def has_data(secret: Manifest) -> bool:
