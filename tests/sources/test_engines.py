@@ -167,6 +167,19 @@ async def test_a_failing_build_says_app_file_and_kustomizes_own_reason(
     assert "\n" not in text
 
 
+@pytest.mark.parametrize("scheme", ["http", "file"])
+async def test_a_build_fetches_nothing_even_when_asked_to(kustomize, write, new_upstream, scheme):
+    repository = new_upstream("r")
+    repository.commit({"kustomization.yaml": "resources: []"}, tag="v1")
+    asked = {
+        "http": "http://elsewhere.invalid/x.yaml",
+        "file": f"{repository.url}//?ref=v1",
+    }
+    root = write("t", {"kustomization.yaml": f"resources: ['{asked[scheme]}']"})
+    with pytest.raises(EngineError, match=r"proxyconnect|not allowed|git"):
+        await build(kustomize, root, env=os.environ, root=root)
+
+
 def test_an_engine_that_was_killed_is_told_as_such(tmp_path):
     error = explain("/usr/bin/kustomize", -9, b"", tmp_path, "web")
     assert str(error) == "web: kustomize was ended by SIGKILL, perhaps for want of memory"

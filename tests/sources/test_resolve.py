@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from argosy import yaml
 from argosy.errors import Location
 from argosy.sources.errors import FetchError, LockError, PathError
 from argosy.sources.fetch import Mirror
 from argosy.sources.lock import (
+    Lock,
     LockedTree,
     app_closure,
     app_digest,
@@ -103,6 +105,15 @@ def test_a_damaged_lock_is_refused(mirror, blobs, tmp_path, edit, why):
         read_lock(place)
     assert caught.value.exit_code == 2
     assert "argosy.lock" in str(caught.value)
+
+
+def test_a_lock_with_a_file_behind_a_link_is_refused(mirror, blobs, tmp_path):
+    place = tmp_path / "argosy.lock"
+    lock = resolve([request()], fetcher=mirror, blobs=blobs)
+    bad = structs.replace(lock.sources["apps"], links={"web": "db"})
+    write_lock(Lock({"apps": bad}), place)
+    with pytest.raises(LockError, match=r"web/d\.yaml is behind a link"):
+        read_lock(place)
 
 
 def test_a_missing_lock_says_what_to_do(tmp_path):

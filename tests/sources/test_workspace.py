@@ -86,6 +86,14 @@ def test_only_what_one_app_needs_is_laid_out(lock, blobs, tmp_path):
     assert [place.name for place in space.dest.iterdir()] == ["h.io"]
 
 
+def test_apps_that_share_files_are_laid_out_one_after_the_other(lock, blobs, tmp_path):
+    space = Workspace(tmp_path / "w", lock, blobs=blobs)
+    for _ in range(2):
+        for name in lock.sources:
+            space.add(name)
+    assert space.path("h.io/o/base/v2", "core/y.yaml").is_symlink()
+
+
 def test_a_transform_sees_every_file_and_replaces_some(lock, blobs, tmp_path):
     seen = []
 

@@ -160,9 +160,20 @@ def _enough(engine: Engine, least: tuple[int, ...]) -> bool:
 
 
 def _environment(env: Mapping[str, str], tuning: Tuning = DEFAULT_TUNING) -> dict[str, str]:
-    """Return what an engine may know: PATH, HOME and temporary folders, no configuration."""
+    """Return what an engine may know: PATH, HOME and temporary folders, no configuration.
+
+    A build fetches nothing, even where a reference escaped the lock: git has no transport, and
+    the proxy is a port that nobody listens on.
+    """
     kept = {key: env[key] for key in ("PATH", "HOME", "TMPDIR") if key in env}
-    return {**kept, "LC_ALL": "C.UTF-8", **tuning.environment()}
+    return {**kept, **_OFFLINE, "LC_ALL": "C.UTF-8", **tuning.environment()}
+
+
+_OFFLINE = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "HTTP_PROXY": "http://127.0.0.1:1",
+    "HTTPS_PROXY": "http://127.0.0.1:1",
+}
 
 
 async def build(

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from argosy.sources.remote import Remote
     from argosy.sources.trees import Tree
 
-__all__ = ["COMMIT", "Fetcher", "Mirror", "Resolved", "label_of"]
+__all__ = ["COMMIT", "HERE", "Fetcher", "Mirror", "Resolved", "label_of"]
 
+HERE = {"localhost", "127.0.0.1", "::1"}  # what may be spoken to without TLS
 COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 
 

@@ -149,10 +149,18 @@ def _verify(source: LockedSource, path: Path) -> None:
             raise LockError(f"{source.name}: {error.message}", where=str(path), hint=hint) from None
         if not sound:
             raise LockError(f"{source.name}: bad path {name!r}", where=str(path), hint=hint)
+    for name in (*source.files, *source.links):
+        if any(folder in source.links for folder in _ancestors(name)):
+            raise LockError(f"{source.name}: {name} is behind a link", where=str(path), hint=hint)
     if merkle(source.files, source.links) != source.digest:
         raise LockError(
             f"the files of {source.name} do not add up to its digest", where=str(path), hint=hint
         )
+
+
+def _ancestors(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def dump_lock(lock: Lock) -> str:

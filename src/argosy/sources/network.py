@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 from argosy import yaml
 from argosy.progress import NO_PROGRESS
 from argosy.sources.errors import FetchError, PathError
-from argosy.sources.fetch import Resolved, label_of
+from argosy.sources.fetch import HERE, Resolved, label_of
 from argosy.sources.git import Git
 from argosy.sources.paths import clean
 from argosy.sources.remote import FileRef, GitRef, remote_name
@@ -40,7 +40,6 @@ __all__ = ["Network", "check_chart", "download"]
 FILE_LIMIT = 64 << 20  # bytes; the largest release manifest of Kubeflow's world has 4 MB
 INDEX_LIMIT = 64 << 20  # bytes; the largest public index.yaml has about 20 MB
 TIMEOUT = 60.0  # seconds without a byte
-HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 class Network:

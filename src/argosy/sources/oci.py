@@ -6,10 +6,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from argosy.sources.engines import find_helm
 from argosy.sources.errors import FetchError
-from argosy.sources.fetch import label_of
+from argosy.sources.fetch import HERE, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,10 +34,12 @@ def pull(
     """
     helm = find_helm(env=env, cache=cache)
     address = f"{ref.repo.rstrip('/')}/{ref.chart}"
+    # As for files: without TLS only from this machine.
+    plain = ["--plain-http"] if urlsplit(ref.repo).hostname in HERE else []
     with tempfile.TemporaryDirectory(prefix="argosy-chart-") as folder:
         try:
             done = subprocess.run(
-                [*helm.command, "pull", address, "--version", ref.version, "-d", folder],
+                [*helm.command, "pull", address, "--version", ref.version, "-d", folder, *plain],
                 env=dict(env),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

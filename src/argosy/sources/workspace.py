@@ -43,7 +43,8 @@ class Workspace:
     """A folder with sources laid out for an engine.
 
     Args:
-        dest: the folder, made when it is not there; files must not be there yet.
+        dest: an empty folder, or one that is not there yet; what several calls name is laid out
+            once.
         lock: what remotes are locked to.
         blobs: where the contents are.
         fetcher: for contents that are missing or damaged.
@@ -66,6 +67,7 @@ class Workspace:
         self._fetcher = fetcher
         self._transform = transform
         self._made: set[str] = set()
+        self._placed: set[str] = set()
 
     def path(self, source: str, path: str = "") -> Path:
         """Return where a source's file or folder is in the workspace."""
@@ -81,10 +83,10 @@ class Workspace:
         source = self._lock.get(name)
         tree = LockedTree(source, self._blobs, fetcher=self._fetcher)
         for path in source.files if files is None else files:
-            data = tree.read(path)
-            self._place(name, path, data, digest=source.files[path])
+            if self._first(f"{name}/{path}"):
+                self._place(name, path, tree.read(path), digest=tree.sha256(path))
         self._links(name, source.links)
-        if source.kind == "file":
+        if source.kind == "file" and self._first(f"{name}/{WRAPPER}"):
             self._wrap(name)
 
     def add_tree(self, name: str, tree: Tree, found: Closure) -> None:
@@ -95,7 +97,8 @@ class Workspace:
             DiskError: the disk is full.
         """
         for path in found.files:
-            self._place(name, path, tree.read(path), digest=None)
+            if self._first(f"{name}/{path}"):
+                self._place(name, path, tree.read(path), digest=None)
         self._links(name, found.links)
 
     def write(self, path: str, text: str) -> Path:
@@ -106,6 +109,12 @@ class Workspace:
             DiskError: the disk is full.
         """
         return self._write(clean(path), text.encode())
+
+    def _first(self, path: str) -> bool:
+        """Say whether a path is laid out for the first time, and take note of it."""
+        first = path not in self._placed
+        self._placed.add(path)
+        return first
 
     def _place(self, name: str, path: str, data: bytes, *, digest: str | None) -> None:
         new = self._transform(name, path, data) if self._transform else None
@@ -137,6 +146,8 @@ class Workspace:
     def _links(self, name: str, links: Mapping[str, str]) -> None:
         for path, target in links.items():
             join(path.rpartition("/")[0], target)  # refuses what leads out
+            if not self._first(f"{name}/{path}"):
+                continue
             self._folder(f"{name}/{path}")
             with writing(self.dest):
                 (self.dest / name / path).symlink_to(target)
@@ -182,7 +193,7 @@ class Workspace:
         whole = posixpath.join(here, beside)
         if new is not None:
             self._write(whole, new)
-        elif not (self.dest / whole).exists():
+        elif self._first(whole):
             self._folder(whole)
             self._blobs.link(digest, self.dest / whole, data)
         return f"{_key(found, one)}./{beside}"
