@@ -154,6 +154,15 @@ class Reach:
                     return None
         return ClosedBy(tuple(identity(policy) for policy in policies), mesh=True)
 
+    def sealed(self, pod: PodTemplate, port: int | None) -> ClosedBy | None:
+        """Say which AuthorizationPolicies let nobody at all reach a port of injected pods."""
+        if not self.injected(pod) or self._excluded(pod, port):
+            return None
+        policies = [policy for policy in self._mesh if self._applies(policy, pod)]
+        if not policies or any(entries(policy, "spec", "rules") for policy in policies):
+            return None
+        return ClosedBy(tuple(identity(policy) for policy in policies), mesh=True)
+
     @staticmethod
     def principal(pod: PodTemplate) -> str:
         """Return the mesh identity of pods, in the default trust domain."""

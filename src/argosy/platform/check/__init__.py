@@ -33,6 +33,7 @@ from argosy.platform.check import (
     names_itself,
     namespaces,
     needs_of_pods,
+    one_sided_mtls,
     other_references,
     placeholders,
     removed_apis,
@@ -41,24 +42,29 @@ from argosy.platform.check import (
     root_policies,
     schema,
     scopes,
+    sealed_ports,
     shaped_hosts,
     short_timeouts,
     target_ports,
     unknown_fields,
     unknown_kinds,
+    unsealed_secrets,
     unset_settings,
     variables,
     wrong_ca,
 )
 from argosy.platform.check.context import Context
 from argosy.platform.check.finding import Finding, Severity, Spec
-from argosy.platform.check.judgement import Judged, Report, WaiverLike, judge, load_reviewed
-from argosy.platform.openapi import load_openapi
+from argosy.platform.check.judgement import WaiverLike, judge, load_reviewed
+from argosy.platform.check.load import load_checked
+from argosy.platform.check.report import Judged, Report
+from argosy.platform.openapi import available, load_openapi
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Protocol
 
+    from argosy.manifests import ObjectId
     from argosy.platform.model import RenderedPlatform
 
     class Check(Protocol):
@@ -81,6 +87,7 @@ __all__ = [
     "Spec",
     "WaiverLike",
     "find",
+    "load_checked",
     "run",
 ]
 
@@ -120,21 +127,31 @@ CHECKS: tuple[Check, ...] = (
     short_timeouts,
     closed_gateways,
     mesh_providers,
+    sealed_ports,
+    one_sided_mtls,
     floating_images,
     clear_secrets,
+    unsealed_secrets,
     unset_settings,
 )
 SPECS: tuple[Spec, ...] = (*(check.SPEC for check in CHECKS), judgement.SPEC)
 
 
-def find(platform: RenderedPlatform) -> list[Finding]:
+def find(
+    platform: RenderedPlatform, *, withheld: Mapping[ObjectId, str] | None = None
+) -> list[Finding]:
     """Return what every check finds, worst first.
+
+    Args:
+        platform: the whole of it; without a target version the newest known one counts.
+        withheld: Secrets that are kept beside the tree, each with its app.
 
     Raises:
         VersionError: there is no schema data for the platform's Kubernetes version.
         YamlError: a rendered file is not YAML.
     """
-    context = Context(platform, load_openapi(platform.kubernetes))
+    openapi = load_openapi(platform.kubernetes or available()[0])
+    context = Context(platform, openapi, withheld=withheld)
     found = {finding for check in CHECKS for finding in check.findings(context)}
     return sorted(found, key=lambda finding: finding.order)
 
@@ -144,6 +161,7 @@ def run(
     *,
     waivers: Sequence[WaiverLike] = (),
     apps: frozenset[str] = frozenset(),
+    withheld: Mapping[ObjectId, str] | None = None,
 ) -> Report:
     """Check a platform and sort what is found.
 
@@ -151,13 +169,14 @@ def run(
         platform: the whole of it, so that references between apps lead somewhere.
         waivers: `checks.waive` of platform.yaml.
         apps: report on these alone; all when empty.
+        withheld: Secrets that are kept beside the tree, each with its app.
 
     Raises:
         VersionError: there is no schema data for the platform's Kubernetes version.
         YamlError: a rendered file is not YAML.
     """
     report = judge(
-        find(platform),
+        find(platform, withheld=withheld),
         waivers=waivers,
         reviewed=load_reviewed(platform.release),
         platform=platform.name,

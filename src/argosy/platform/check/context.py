@@ -15,7 +15,7 @@ from argosy.platform.check.finding import Finding, Spec
 from argosy.yaml import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from argosy.graph import Reference
     from argosy.manifests import Manifest
@@ -31,11 +31,19 @@ class Context:
     Attributes:
         platform: the rendered platform.
         openapi: what the target Kubernetes version has.
+        withheld: Secrets that are kept beside the tree, each with its app.
     """
 
-    def __init__(self, platform: RenderedPlatform, openapi: OpenApi) -> None:
+    def __init__(
+        self,
+        platform: RenderedPlatform,
+        openapi: OpenApi,
+        *,
+        withheld: Mapping[ObjectId, str] | None = None,
+    ) -> None:
         self.platform = platform
         self.openapi = openapi
+        self.withheld = withheld or {}
         self.rendered: dict[ObjectId, RenderedObject] = {}
         for rendered in platform.objects():
             self.rendered.setdefault(rendered.id, rendered)
@@ -92,7 +100,8 @@ class Context:
     def dangling(self) -> Iterator[Reference]:
         """Yield the references that lead nowhere although they must lead somewhere."""
         for reference in self.references:
-            if not (reference.optional or self.index.has(reference.target)):
+            there = self.index.has(reference.target) or reference.target in self.withheld
+            if not (reference.optional or there):
                 # a name on the internet, or a class that the cluster brings, says nothing
                 if not reference.certain and not self._knows(reference.target):
                     continue

@@ -72,8 +72,8 @@ def _denied(
         for closed in _closed(context, pod, port, gateways):
             callers = ", ".join(sorted({str(gateway.owner) for gateway in gateways}))
             message = (
-                f"Requests to {_prefixes(rule)} always fail: {closed} does not let {callers} "
-                f"reach {pod.owner}; remove the route, or let the gateway in."
+                f"Requests to {_prefixes(rule)} always fail: {callers} may not reach {pod.owner}, "
+                f"closed by {closed}; remove the route, or let the gateway in."
             )
             yield context.finding(SPEC, where, path, message)
 

@@ -8,7 +8,6 @@ reason why it is none. What neither speaks of is new.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import resources
 from typing import TYPE_CHECKING, Literal
@@ -19,11 +18,12 @@ from msgspec import Struct
 from argosy import yaml
 from argosy.manifests import ObjectId
 from argosy.platform.check.finding import Finding, Severity, Spec
+from argosy.platform.check.report import Judged, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["SPEC", "Judged", "Report", "Reviewed", "WaiverLike", "judge", "load_reviewed"]
+__all__ = ["SPEC", "Reviewed", "WaiverLike", "judge", "judges", "load_reviewed"]
 
 SPEC = Spec(
     "ARG090",
@@ -39,14 +39,14 @@ class Reviewed(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         code: of the findings that it judges.
-        object: pattern of `Kind.group namespace/name`.
+        objects: patterns of `Kind.group namespace/name`.
         verdict: `true` for a defect of upstream's, `waived` for what is none.
         reason: what follows from the defect, or why it is none.
         path: pattern of the place in the object; everything when left out.
     """
 
     code: str
-    object: str
+    objects: tuple[str, ...]
     verdict: Literal["true", "waived"]
     reason: str
     path: str = "*"
@@ -63,45 +63,6 @@ class WaiverLike(Struct, frozen=True):
     code: str
     object: str
     reason: str
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A finding that somebody has judged, and the reason that was given."""
-
-    finding: Finding
-    reason: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """All findings of a run, sorted.
-
-    Attributes:
-        new: nobody has judged these.
-        known: real defects of the upstream release.
-        waived: by the platform, or by the release's review.
-    """
-
-    new: tuple[Finding, ...]
-    known: tuple[Judged, ...]
-    waived: tuple[Judged, ...]
-
-    def failed(self, *, strict: bool = False) -> bool:
-        """Say whether the run fails: on new errors, or (strict) on anything not waived."""
-        if strict:
-            return bool(self.new or self.known)
-        return any(finding.severity is Severity.ERROR for finding in self.new)
-
-    def only(self, apps: frozenset[str]) -> Report:
-        """Return the report with the findings of the apps named alone (all when none is)."""
-        if not apps:
-            return self
-        return Report(
-            tuple(finding for finding in self.new if finding.app in apps),
-            tuple(judged for judged in self.known if judged.finding.app in apps),
-            tuple(judged for judged in self.waived if judged.finding.app in apps),
-        )
 
 
 def load_reviewed(release: str) -> tuple[Reviewed, ...]:
@@ -158,7 +119,7 @@ def judges(entry: Reviewed, finding: Finding) -> bool:
     """Say whether an entry of a reviewed list speaks of a finding."""
     return (
         entry.code == finding.code
-        and _like(str(finding.object), entry.object)
+        and any(_like(str(finding.object), pattern) for pattern in entry.objects)
         and (entry.path == "*" or _like(finding.path, entry.path))
     )
 
