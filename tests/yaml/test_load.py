@@ -130,7 +130,7 @@ def test_places_of_values_and_keys():
     assert str(marked.where(("a",), key=True)) == "f.yaml:2:1"
     assert str(marked.where(("list", 0, "q", "z"))) == "f.yaml:5:12"
     assert str(marked.where(("empty",))) == "f.yaml:6:1"
-    assert str(marked.where(("p", "k"))) == "f.yaml:7:12"
+    assert str(marked.where(("p", "k"))) == "f.yaml:7:11"
     assert str(marked.where(("list", 0, "no", "where"))) == "f.yaml:4:3"
     assert str(load_marked("", file="f.yaml").where(("a",))) == "f.yaml:1:1"
 

@@ -34,7 +34,7 @@ def whole_document(text: str, root: Node | None, value: Any) -> Edit:
     end = _after(text, root)
     if end < len(text) or text.endswith("\n") or root.flow or _one_line(value):
         return Edit(root.start, end, written)
-    return Edit(root.start, end, written.rstrip("\r\n"))
+    return Edit(root.start, end, _open_end(written))
 
 
 def replace_value(text: str, parent: Node | None, node: Node, value: Any) -> Edit:
@@ -42,7 +42,8 @@ def replace_value(text: str, parent: Node | None, node: Node, value: Any) -> Edi
     if parent is None:
         return whole_document(text, node, value)
     if parent.flow:
-        return _inline(text, node, flow(value))
+        quoted = isinstance(value, str) and node.style in {"'", '"'}
+        return _inline(text, node, _scalar(node, value) if quoted else flow(value))
     is_block = node.kind in {"mapping", "sequence"} and not node.flow
     if _one_line(value):
         written = _scalar(node, value)
@@ -57,7 +58,7 @@ def replace_value(text: str, parent: Node | None, node: Node, value: Any) -> Edi
         block = _body(value, _column(parent))
         if is_block:
             return _lines_to_inline(text, parent, node, block)
-        return _block_scalar(text, node, block)
+        return _block_inline(text, node, block)
     return _to_lines(text, parent, node, value, is_block=is_block)
 
 
@@ -77,7 +78,7 @@ def insert_entry(text: str, parent: Node | None, node: Node, step: str | int, va
     lines = _indented(dump(entry), pad)
     at = _after(text, node)
     if at == len(text) and not text.endswith("\n"):
-        return Edit(at, at, _newline(text) + _native(lines, text).rstrip("\r\n"))
+        return Edit(at, at, _newline(text) + _open_end(_native(lines, text)))
     return Edit(at, at, _native(lines, text))
 
 
@@ -140,8 +141,8 @@ def _inline(text: str, node: Node, written: str) -> Edit:
     return Edit(node.start, end, glue + _native(written, text))
 
 
-def _block_scalar(text: str, node: Node, block: str) -> Edit:
-    """Put a literal block where a scalar stood; a comment stays behind the new header."""
+def _block_inline(text: str, node: Node, block: str) -> Edit:
+    """Put lines where a scalar stood; a comment stays on the first line."""
     edit = _inline(text, node, block)
     if node.style in {"|", ">"}:
         return edit
@@ -171,16 +172,16 @@ def _to_lines(text: str, parent: Node, node: Node, value: Any, *, is_block: bool
     pad = _child_pad(text, parent, node, value)
     block = _native(_indented(dump(value), pad), text)
     if parent.kind == "sequence" and not is_block:
-        return _inline(text, node, block.lstrip(" ").rstrip("\r\n"))
+        return _block_inline(text, node, _open_end(block.lstrip(" ")))
     if is_block:
         line_start = text.rfind("\n", 0, node.start) + 1
         end = _after(text, node)
         if not text[:end].endswith("\n"):
-            block = block.rstrip("\r\n")
+            block = _open_end(block)
         if text[line_start : node.start].strip():  # behind `- ` on its line
             own = _native(_indented(dump(value), " " * node.column), text)
             if not text[:end].endswith("\n"):
-                own = own.rstrip("\r\n")
+                own = _open_end(own)
             return Edit(node.start, end, own.lstrip(" "))
         return Edit(line_start, end, block)
     lead = _lead_end(text, parent, node)
@@ -190,7 +191,7 @@ def _to_lines(text: str, parent: Node, node: Node, value: Any, *, is_block: bool
     line_end = text.find("\n", node.end)
     if line_end < 0:
         rest = text[node.end :].rstrip("\r\n")
-        return Edit(lead, len(text), rest + _newline(text) + block.rstrip("\r\n"))
+        return Edit(lead, len(text), rest + _newline(text) + _open_end(block))
     rest = text[node.end : line_end + 1]
     if not rest.strip():
         rest = _newline(text)
@@ -250,7 +251,7 @@ def _body(value: str, column: int) -> str:
     first, _, rest = dump(value).partition("\n")
     pad = " " * column
     lines = [pad + line if line else "" for line in rest.split("\n")]
-    return first + "\n" + "\n".join(lines).rstrip("\n")
+    return first + "\n" + _open_end("\n".join(lines))
 
 
 def _column(node: Node) -> int:
@@ -290,4 +291,11 @@ def _newline(text: str) -> str:
 
 
 def _native(block: str, text: str) -> str:
-    return block.replace("\n", "\r\n") if _newline(text) == "\r\n" else block
+    """Give a block the line ends of the text; what has them already stays as it is."""
+    plain = block.replace("\r\n", "\n")
+    return plain.replace("\n", "\r\n") if _newline(text) == "\r\n" else plain
+
+
+def _open_end(block: str) -> str:
+    """Return a block without its last line end, for texts that have none."""
+    return block.removesuffix("\n").removesuffix("\r")

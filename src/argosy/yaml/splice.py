@@ -59,6 +59,8 @@ def _one(text: str, path: tuple[str | int, ...], value: Any, file: str) -> str:
     roots = compose(source)
     edit = _edit(source, roots[0] if roots else None, path, value)
     after = source.text[: edit.start] + edit.text + source.text[edit.end :]
+    if not _reads_as(after, wanted):  # a literal block may need its last line end
+        after += "\n"
     if not _reads_as(after, wanted):
         raise YamlError(
             f"`{_shown(path)}` cannot be changed without changing more than it",
