@@ -100,7 +100,7 @@ class Authenticator:
         self._read_at = self._now()
 
     async def _from_plugin(self) -> ExecCredential:
-        from argosy.kube import execplugin  # noqa: PLC0415  few clusters use one
+        from argosy.kube import execplugin
 
         plugin = self._config.credentials.exec
         if plugin is None:

@@ -313,7 +313,7 @@ def _exec(
 
 
 def _cluster_info(cluster: files.Cluster, ca: bytes) -> dict[str, Any]:
-    import base64  # noqa: PLC0415  few plugins ask for it
+    import base64
 
     info: dict[str, Any] = {"server": cluster.server}
     if cluster.tls_server_name:
@@ -340,7 +340,7 @@ def _one_of(source: files.Source, who: str, key: str, path: str, data: str) -> b
 
 
 def _proxy(named: str, server: str, env: Mapping[str, str], where: str) -> str:
-    from argosy.kube.proxy import from_environment  # noqa: PLC0415
+    from argosy.kube.proxy import from_environment
 
     proxy = named or from_environment(server, env)
     if proxy and urlsplit(proxy).scheme not in {"http", "https"}:

@@ -2,8 +2,9 @@
 
 Reading answers is pure (`from_aggregated`, `from_legacy`); `Discovery` asks and remembers. The
 cache's key is the server's address and its CA, so a cluster made anew at an old address is
-another cluster. It is trusted for ten minutes, then asked again with its ETag, and asked at once
-when something is not in it: a CRD that was just established.
+another cluster. A client asks once with the cache's ETags (3 ms on the loopback, not 25), and
+again when something is not in the index: a CRD that was just established. Only a server without
+ETags is believed for ten minutes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Discovery", "from_aggregated", "from_legacy"]
 
-FRESH = 600.0  # seconds that a cache is believed without asking
+FRESH = 600.0  # seconds that a cache without ETags is believed without asking
 FORMAT = 1
 AGGREGATED = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
@@ -136,7 +137,7 @@ class Discovery:
                 return self._index  # somebody else asked while we waited
             now = self._transport.surroundings.now()
             cache = self._cache or self._load()
-            if fresh or cache is None or not 0 <= now - cache.at < FRESH:
+            if fresh or cache is None or not _believed(cache, now):
                 cache = await self._refresh(cache, now)
             self._cache = cache
             self._index = ResourceIndex(
@@ -210,6 +211,11 @@ class Discovery:
             return
         with contextlib.suppress(OSError):  # a cache that cannot be written is no cache
             write_atomically(self._file, msgspec.json.encode(cache))
+
+
+def _believed(cache: _Cache, now: float) -> bool:
+    asked_cheaply = any(half.etag for half in cache.halves.values())
+    return not asked_cheaply and 0 <= now - cache.at < FRESH
 
 
 def _by_preference(group: dict[str, Any]) -> Iterable[str]:

@@ -104,6 +104,7 @@ class ApiError(OutsideError):
         self.reason = reason
         self.status = status or {}
         self.retry_after = retry_after
+        self.repeated = False  # whether an earlier attempt may have been carried out
         super().__init__(message, where=where or None, hint=hint)
 
     @property

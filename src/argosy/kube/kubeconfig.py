@@ -189,7 +189,7 @@ def _merge(merged: Kubeconfig, one: _File, source: Source) -> None:
 
 
 def _parse(text: bytes, file: Path) -> _File:
-    from argosy.yaml import YamlError, load  # noqa: PLC0415  in-cluster needs no YAML
+    from argosy.yaml import YamlError, load
 
     try:
         value = load(text, file=str(file))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Call", "Surroundings", "Transport"]
 
 CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS; a healthy server takes milliseconds
+KEEPALIVE = 30.0  # seconds an idle connection is kept; servers close it after 90, proxies after 60
 REQUEST_TIMEOUT = 65.0  # seconds; the server's own limit is 60, webhooks may take 30 of them
 FIRST_ATTEMPTS = 2  # attempts while the server never answered: a wrong address should fail soon
 LOCAL = ("127.", "localhost", "[::1]")  # compressing on the loopback costs more than it saves
@@ -129,10 +130,12 @@ class Transport:
         """Open the session; connections come with the first request."""
         # No limit on connections: the adaptive limit bounds requests, and watches stand beside it
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
         )
+        # aiohttp would repeat a GET or DELETE without telling: retries are decided and counted here
+        self._session._retry_connection = False  # noqa: SLF001
 
     async def close(self) -> None:
         """Close all connections."""
@@ -165,6 +168,7 @@ class Transport:
                 renewed = True
                 continue
             if not self._worth_it(call, attempt, error, sent):
+                error.repeated = repeated
                 raise error
             repeated = repeated or sent is Sent.MAYBE
             self.stats.retries[call.verb] += 1

@@ -215,11 +215,10 @@ class Writing(Client):
             "delete", "DELETE", resource, name, namespace,
             body=_delete_options(uid, propagation, grace, dry_run=dry_run),
         )  # fmt: skip
-        lost = self._transport.stats.retries["delete"]
         try:
             return await self._object(call)
-        except NotFound:
-            if self._transport.stats.retries["delete"] == lost:
+        except NotFound as e:
+            if not e.repeated:
                 raise
             return {}  # an attempt whose answer was lost did it
 
