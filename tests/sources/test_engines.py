@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from argosy.sources.engine_errors import explain
 from argosy.sources.engines import (
     Engine,
     Tuning,
     build,
-    explain,
     find_helm,
     find_kustomize,
     run_engine,

@@ -19,8 +19,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from argosy.sources.engine_errors import explain, told
 from argosy.sources.errors import EngineError
-from argosy.sources.kustomization import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,8 +32,6 @@ HELM_LEAST = (3, 14)
 VERSION_TIMEOUT = 30.0  # seconds; a first start from a cold disk takes one
 BUILD_TIMEOUT = 600.0  # seconds; the slowest component of Kubeflow takes three
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
-# What kustomize says on stderr about files that build all the same.
-_NOISE = re.compile(r"^(# Warning: |well-defined vars that were never replaced|Flag .* deprecated)")
 
 
 class Engine(NamedTuple):
@@ -259,7 +257,7 @@ async def template(
         command, cwd=chart.parent, env=own, app=app, root=chart.parent
     ):
         raise EngineError(
-            f"{_told(app)}the chart {chart.name} renders differently each time",
+            f"{told(app)}the chart {chart.name} renders differently each time",
             hint="it invents passwords, keys or dates; set those values",
         )
     return first.decode()
@@ -294,14 +292,14 @@ async def run_engine(
             start_new_session=True,
         )
     except OSError as error:
-        raise EngineError(f"{_told(app)}{command[0]} does not run: {error.strerror}") from error
+        raise EngineError(f"{told(app)}{command[0]} does not run: {error.strerror}") from error
     try:
         async with asyncio.timeout(BUILD_TIMEOUT):
             output, errors = await process.communicate()
     except TimeoutError:
         await _kill(process)
         raise EngineError(
-            f"{_told(app)}{Path(command[0]).name} did not end within {BUILD_TIMEOUT:.0f} s"
+            f"{told(app)}{Path(command[0]).name} did not end within {BUILD_TIMEOUT:.0f} s"
         ) from None
     except BaseException:
         await _kill(process)
@@ -315,57 +313,3 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
-
-
-def _told(app: str) -> str:
-    return f"{app}: " if app else ""
-
-
-def explain(command: str, code: int | None, errors: bytes, root: Path, app: str) -> EngineError:
-    """Return an engine's failure as one sentence: its own message, the app, the file."""
-    name = Path(command).name
-    if code is not None and code < 0:
-        more = ", perhaps for want of memory" if -code == signal.SIGKILL else ""
-        return EngineError(f"{_told(app)}{name} was ended by {signal.Signals(-code).name}{more}")
-    text = errors.decode(errors="replace")
-    for prefix in dict.fromkeys((str(root), str(root.resolve()))):
-        text = text.replace(f"{prefix}/", "").replace(f"'{prefix}'", "'.'")
-    lines = [line.strip() for line in text.splitlines()]
-    told = " ".join(line for line in lines if line and not _NOISE.match(line))
-    told = _PREFIX.sub("", told).removesuffix('"' if 'err="' in told else "")
-    folder, cause = _innermost(told)
-    found = [one for one in FILE_NAMES if (root / folder / one).is_file()] if folder else []
-    where = f"{folder}/{found[0]}" if found else folder
-    return EngineError(
-        f"{_told(app)}{name} failed: {cause or f'exit code {code}'}", where=where or None
-    )
-
-
-_PREFIX = re.compile(r"^(Error: |error: |E\d{4} .*? err=\"?)")
-# Kustomize tries each entry as a file first and as a folder second, and tells both tries.
-_TRIED_AS_FILE = re.compile(
-    r"accumulating resources: accumulation err='accumulating resources from '[^']*': "
-    r"'[^']*' must resolve to a file': "
-)
-_STEP = re.compile(
-    r"(?:recursed accumulation of path|couldn't make target for path|recursed merging from path)"
-    r" '([^']*)': "
-)
-_TRIED_AS_FOLDER = re.compile(
-    r"(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*"
-)
-_STEP_OF_FILE = re.compile(r"^(accumulating resources(?: from '[^']*')?: )+")
-
-
-def _innermost(text: str) -> tuple[str, str]:
-    """Return the folder and the cause at the end of kustomize's chain of steps."""
-    text = _TRIED_AS_FILE.sub("", text)
-    if 'accumulateDirectory: "' in text:
-        text = text.replace('accumulateDirectory: "', "").rstrip('"').replace('\\"', '"')
-    folder = ""
-    for step in _STEP.finditer(text):
-        folder = step.group(1)
-    cause = text[text.rindex(f"'{folder}': ") + len(folder) + 4 :] if folder else text
-    whole = _TRIED_AS_FOLDER.fullmatch(cause)
-    cause = whole.group(1) if whole else cause
-    return folder, _STEP_OF_FILE.sub("", cause)

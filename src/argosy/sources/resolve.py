@@ -7,15 +7,15 @@ source anew and says what moves; `check` compares a lock with what is asked, wit
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from argosy.progress import NO_PROGRESS
 from argosy.sources.closure import Closure, closure, merkle
 from argosy.sources.errors import LockError
 from argosy.sources.fetch import label_of
 from argosy.sources.lock import Lock, LockedSource, LockedTree, start_of
+from argosy.sources.moves import Move, moves
+from argosy.sources.refusals import Waiver, is_waived, refuse_branch, refuse_moving
 from argosy.sources.remote import ChartRef, FileRef, GitRef, LocalRef, remote_name
 from argosy.sources.trees import DirTree
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["Move", "Request", "Waiver", "check", "moves", "resolve", "update"]
 
 TASK = "lock"
-MOVING = {"head", "latest", "main", "master", "develop", "trunk"}
-_RANGE = re.compile(r"[\^~*<>=|,\s]|(^|\.)[xX](\.|$)")
-_HOW = "pin a tag or a commit, or waive it with a reason"
 
 
 class Request(NamedTuple):
@@ -44,36 +41,6 @@ class Request(NamedTuple):
     ref: Remote | LocalRef
     paths: tuple[str, ...]
     where: Location | None = None
-
-
-class Waiver(NamedTuple):
-    """A source (its name in the lock, or its URL) that may move, and why."""
-
-    source: str
-    reason: str
-
-
-class Move(NamedTuple):
-    """What an update changes in one source."""
-
-    name: str
-    old_ref: str | None
-    new_ref: str | None
-    old_commit: str | None
-    new_commit: str | None
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
-
-    @property
-    def moves(self) -> bool:
-        """Say whether anything is different."""
-        return bool(
-            self.added
-            or self.removed
-            or self.changed
-            or (self.old_ref, self.old_commit) != (self.new_ref, self.new_commit)
-        )
 
 
 class _Source:
@@ -192,9 +159,9 @@ class _Opener:
         ref = request.ref
         if isinstance(ref, LocalRef):
             return _Source(request, DirTree(ref.dir))
-        waived = _waived(request.name, ref, self._waivers)
+        waived = is_waived(request.name, ref, self._waivers)
         if not waived:
-            _refuse_moving(ref, request.where)
+            refuse_moving(ref, request.where)
         kept = self._pinned.get(request.name)
         if kept is not None and kept.remote == _whole(ref):
             held = LockedTree(kept, self._blobs, fetcher=self._refill)
@@ -203,7 +170,7 @@ class _Opener:
             return source
         resolved = self._fetcher.resolve(ref, where=request.where)
         if not waived:
-            _refuse_branch(ref, resolved, request.where)
+            refuse_branch(ref, resolved, request.where)
         tree = self._fetcher.tree(ref, commit=resolved.commit, where=request.where)
         return _Source(request, tree, commit=resolved.commit)
 
@@ -219,44 +186,6 @@ class _Opener:
 def _whole(ref: Remote) -> Remote:
     """Return the reference to the whole source, as a lock keeps it."""
     return GitRef(ref.repo, "", ref.ref) if isinstance(ref, GitRef) else ref
-
-
-def _waived(name: str, ref: Remote, waivers: Sequence[Waiver]) -> bool:
-    url = ref.url if isinstance(ref, FileRef) else ref.repo
-    return any(waiver.source in {name, url, remote_name(ref)} for waiver in waivers)
-
-
-def _refuse_moving(ref: Remote, where: Location | None) -> None:
-    """Refuse what can be seen to move without asking anybody."""
-    match ref:
-        case GitRef(ref=None | ""):
-            raise LockError(
-                f"{label_of(ref)} names no ref, so it follows the default branch",
-                where=where,
-                hint=_HOW,
-            )
-        case GitRef(ref=str(text)) if text.lower() in MOVING or text.startswith("refs/heads/"):
-            raise LockError(f"{label_of(ref)} moves", where=where, hint=_HOW)
-        case FileRef():
-            parts = urlsplit(ref.url).path.split("/")
-            moving = "latest" in parts[:-1]
-            if urlsplit(ref.url).hostname == "raw.githubusercontent.com" and len(parts) > 3:
-                moving = moving or parts[3].lower() in MOVING
-            if moving:
-                raise LockError(f"{ref.url} moves", where=where, hint="pin a release or a commit")
-        case ChartRef() if not ref.version or ref.version == "latest" or _RANGE.search(ref.version):
-            raise LockError(
-                f"the chart {ref.chart} asks for version {ref.version or '(none)'}, which moves",
-                where=where,
-                hint="pin one version, or waive it with a reason",
-            )
-        case _:
-            pass
-
-
-def _refuse_branch(ref: Remote, resolved: Resolved, where: Location | None) -> None:
-    if resolved.kind == "branch":
-        raise LockError(f"{label_of(ref)} is a branch, which moves", where=where, hint=_HOW)
 
 
 def _take(source: _Source, ref: Remote, blobs: BlobStore) -> LockedSource:
@@ -332,28 +261,6 @@ def update(
         progress=progress,
     )
     return new, moves(lock, new)
-
-
-def moves(old: Lock, new: Lock) -> list[Move]:
-    """Return what is different between two locks, source by source."""
-    names = sorted({*old.sources, *new.sources})
-    found = [_move(name, old.sources.get(name), new.sources.get(name)) for name in names]
-    return [move for move in found if move.moves]
-
-
-def _move(name: str, old: LockedSource | None, new: LockedSource | None) -> Move:
-    before = {**old.files, **old.links} if old else {}
-    after = {**new.files, **new.links} if new else {}
-    return Move(
-        name,
-        old.ref if old else None,
-        new.ref if new else None,
-        old.commit if old else None,
-        new.commit if new else None,
-        tuple(sorted(after.keys() - before.keys())),
-        tuple(sorted(before.keys() - after.keys())),
-        tuple(sorted(path for path in before.keys() & after.keys() if before[path] != after[path])),
-    )
 
 
 def check(
