@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-__all__ = ["SchemaStore", "SchemaTouched", "reaches_into_schemas"]
+__all__ = ["MARKER", "SchemaStore", "SchemaTouched", "reaches_into_schemas"]
 
 MARKER = "x-argosy-schema"
 _WORTH = 4096  # bytes; cutting out smaller schemas saves less than it costs
@@ -102,6 +102,10 @@ class SchemaStore:
         self._blocks[digest] = block
         lead = key.partition("schema:")[0]
         return f"{lead}schema: {{openAPIV3Schema: {{{MARKER}: sha256-{digest}}}}}\n"
+
+    def text(self, marker: str) -> str:
+        """Return the schema (`openAPIV3Schema: …`, indented) that a marker's value stands for."""
+        return self._blocks[marker.removeprefix("sha256-")]
 
     def restore(self, text: str) -> str:
         """Return the engine's output with every schema back in its place.
