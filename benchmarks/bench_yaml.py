@@ -4,7 +4,7 @@ Usage: python benchmarks/bench_yaml.py [MIRROR] [--rounds N]
 
 MIRROR is a directory with real manifests (default: ../shared/upstream); without one, the generated
 workloads are measured alone. CPU seconds, the best of the rounds, and the median of the paired
-ratios with their range. Reading ends with the same values, except where PyYAML reads unlike kubectl.
+ratios with their range.
 """
 
 from __future__ import annotations
@@ -83,10 +83,9 @@ def workloads(count: int = 3000) -> str:
             },
         },
     }
-    documents = []
-    for n in range(count):
-        documents.append({**one, "metadata": {**one["metadata"], "name": f"w-{n}"}})
-    return yaml.dump_all(documents)
+    return yaml.dump_all(
+        {**one, "metadata": {**one["metadata"], "name": f"w-{n}"}} for n in range(count)
+    )
 
 
 def cpu(action: Callable[[], Any]) -> float:

@@ -6,10 +6,10 @@ import json
 
 import pytest
 from hypothesis import given, settings
-from manifests_values import anything, objects
 
 from argosy.manifests import LIST_KEYS, Change, PathError, apply_changes, diff, parse_path
 from argosy.manifests.paths import format_path
+from manifests_values import anything, objects
 
 
 def exact(value: object) -> str:
@@ -162,7 +162,7 @@ def test_each_list_key_says_where_it_comes_from():
     assert all(line.source and line.keys for line in LIST_KEYS)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(objects, objects)
 def test_the_changes_turn_old_into_new(old, new):
     changes = diff(old, new)
@@ -172,7 +172,7 @@ def test_the_changes_turn_old_into_new(old, new):
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(anything, anything)
 def test_any_two_values_can_be_compared(old, new):
     assert exact(apply_changes(old, diff(old, new))) == exact(new)

@@ -49,7 +49,6 @@ def test_what_is_no_object_is_refused_with_its_place(obj, message):
 
 def test_lists_are_taken_apart():
     a, b = {"kind": "A"}, {"kind": "B"}
-    assert list(flatten([a, None, {"kind": "List", "items": [b, {"kind": "BList", "items": [a]}]}])) == [
-        a, b, a,
-    ]  # fmt: skip
+    nested = {"kind": "List", "items": [b, {"kind": "BList", "items": [a]}]}
+    assert list(flatten([a, None, nested])) == [a, b, a]
     assert list(flatten([{"kind": "Playlist"}])) == [{"kind": "Playlist"}]

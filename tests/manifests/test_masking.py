@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 from hypothesis import given, settings
-from manifests_values import objects
 
 from argosy.manifests import is_secret, mask, mask_value
 from argosy.manifests.identity import ObjectId
 from argosy.manifests.masking import LAST_APPLIED
+from manifests_values import objects
 
 SECRET = {
     "apiVersion": "v1",

@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
-import yaml as pyyaml
 from hypothesis import given, settings
-from yaml_values import texts, tricky, values
 
+import yaml as pyyaml
 from argosy.yaml import YamlError, dump, dump_all, load, load_all
+from yaml_values import texts, tricky, values
 
 # YAML 1.2's core schema, for readers that follow it
 CORE = re.compile(
@@ -24,7 +24,7 @@ def exact(value: object) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(values)
 def test_a_value_comes_back_as_it_was(value):
     assert load(dump(value)) == value
@@ -36,7 +36,7 @@ def test_documents_come_back_as_they_were(one, other):
     assert load_all(dump_all([one, other])) == [v for v in (one, other) if v is not None]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(texts)
 def test_a_string_is_a_string_to_every_reader(oracle, text):
     written = dump({"k": text, text: ["x", text]})
@@ -50,7 +50,7 @@ def test_a_string_is_a_string_to_every_reader(oracle, text):
         assert not CORE.match(line[3:])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(values)
 def test_kubectl_reads_the_value_that_was_written(oracle, value):
     answer = oracle.ask(dump([value]))

@@ -7,9 +7,9 @@ import copy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from yaml_values import values
 
 from argosy.yaml import DELETE, YamlError, load, splice
+from yaml_values import values
 
 FILE = """\
 # What we run
@@ -252,7 +252,7 @@ def at(value, path):
     return value
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(layouts(), st.data())
 def test_a_new_scalar_changes_nothing_else(text, data):
     before = load(text)
@@ -263,7 +263,7 @@ def test_a_new_scalar_changes_nothing_else(text, data):
     assert splice(text, [(path, "fresh")]) == text.replace(at(before, path), "fresh")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(layouts(), values, st.data())
 def test_any_value_can_stand_anywhere(text, value, data):
     before = load(text)
@@ -276,7 +276,7 @@ def test_any_value_can_stand_anywhere(text, value, data):
     assert load(splice(text, [(path, value)])) == expected
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(layouts(), values, st.data())
 def test_what_is_added_leaves_every_other_line_alone(text, value, data):
     before = load(text)
@@ -294,7 +294,7 @@ def test_what_is_added_leaves_every_other_line_alone(text, value, data):
         assert all(any(line == other for other in rest) for line in text.splitlines())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(layouts(), st.data())
 def test_what_is_deleted_is_gone_and_the_rest_is_there(text, data):
     before = load(text)

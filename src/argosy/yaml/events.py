@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from yaml import events as _events
 from yaml.error import Mark, MarkedYAMLError, YAMLError
 from yaml.reader import ReaderError
 
 from argosy.errors import Location
 from argosy.yaml.errors import YamlError
+from yaml import events as _events
 
 try:
     from yaml import _yaml
@@ -169,7 +169,7 @@ def open_events(source: Source, *, pure: bool = False) -> NextEvent:
 
 
 def _pure_events(source: Source) -> NextEvent:
-    from argosy.yaml.pure import PureParser  # noqa: PLC0415 - loads PyYAML's scanner, rarely used
+    from argosy.yaml.pure import PureParser
 
     return PureParser(source.text).next_event
 

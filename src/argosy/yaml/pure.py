@@ -34,8 +34,9 @@ class PureParser(Reader, Scanner, Parser):
         Raises:
             MarkedYAMLError: as libyaml does, for escapes that are no characters too.
         """
-        event: Any = self.get_event()  # type: ignore[no-untyped-call] # PyYAML's stubs
-        if isinstance(event, ScalarEvent) and _SURROGATE.search(event.value):
+        get: Any = self.get_event
+        event = get()
+        if event.__class__ is ScalarEvent and _SURROGATE.search(event.value):
             raise MarkedYAMLError(
                 problem="found invalid Unicode character escape code",
                 problem_mark=event.start_mark,
