@@ -8,7 +8,6 @@ coroutines, so that several run at a time; a cancelled one kills its process.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -23,6 +22,7 @@ from argosy.sources.engine_errors import explain, told
 from argosy.sources.errors import EngineError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Engine", "Tuning", "build", "find_helm", "find_kustomize", "run_engine", "template"]
@@ -281,6 +281,8 @@ async def run_engine(
     Raises:
         EngineError: it does not run, failed, or took longer than `BUILD_TIMEOUT`.
     """
+    import asyncio  # here: a render that finds nothing to build has no use for it
+
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
