@@ -12,10 +12,13 @@ from argosy.graph.shape import string
 from argosy.manifests import ObjectId, identity
 from argosy.platform.check.definitions import KIND, Definition, definitions
 from argosy.platform.check.finding import Finding, Spec
+from argosy.platform.check.validation import Violation, violations
 from argosy.yaml import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from jsonschema_rs import Draft4Validator
 
     from argosy.graph import Reference
     from argosy.manifests import Manifest
@@ -31,6 +34,7 @@ class Context:
     Attributes:
         platform: the rendered platform.
         openapi: what the target Kubernetes version has.
+        validators: compiled schemas of custom kinds, by group, kind and version.
         withheld: Secrets that are kept beside the tree, each with its app.
     """
 
@@ -44,6 +48,7 @@ class Context:
         self.platform = platform
         self.openapi = openapi
         self.withheld = withheld or {}
+        self.validators: dict[tuple[str, str, str], Draft4Validator | None] = {}
         self.rendered: dict[ObjectId, RenderedObject] = {}
         for rendered in platform.objects():
             self.rendered.setdefault(rendered.id, rendered)
@@ -96,6 +101,11 @@ class Context:
     def references(self) -> list[Reference]:
         """Every reference of every object."""
         return [found for obj in self.objects for found in references(obj)]
+
+    @cached_property
+    def violations(self) -> tuple[Violation, ...]:
+        """What the objects' schemas say against them."""
+        return violations(self)
 
     def dangling(self) -> Iterator[Reference]:
         """Yield the references that lead nowhere although they must lead somewhere."""

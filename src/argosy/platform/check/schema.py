@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argosy.platform.check.finding import Finding, Severity, Spec
-from argosy.platform.check.validation import violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +25,7 @@ SPEC = Spec(
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each violation."""
-    for found in violations(context):
+    for found in context.violations:
         if not found.unknown:
             message = f"The schema does not allow this: {found.message}; correct the value."
             yield context.finding(SPEC, found.object, found.path, message)

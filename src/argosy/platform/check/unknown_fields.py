@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argosy.platform.check.finding import Finding, Severity, Spec
-from argosy.platform.check.validation import violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +24,7 @@ SPEC = Spec(
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each unknown field."""
-    for found in violations(context):
+    for found in context.violations:
         if found.unknown:
             message = f"{found.message}; remove it, or correct its name or place."
             yield context.finding(SPEC, found.object, found.path, message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema_rs
@@ -33,7 +32,6 @@ class Violation(NamedTuple):
     unknown: bool
 
 
-@cache
 def violations(context: Context) -> tuple[Violation, ...]:
     """Return what every object's schema says against it."""
     return tuple(found for obj in context.objects for found in _of_object(context, obj))
@@ -74,14 +72,19 @@ def _validator(
     return _compiled(context, (where.group, where.kind), version) if definition else None
 
 
-@cache
 def _compiled(
     context: Context, kind: tuple[str, str], version: str
 ) -> jsonschema_rs.Draft4Validator | None:
-    schema = context.definitions[kind].schema(version)
-    if schema is None:
-        return None
-    return jsonschema_rs.Draft4Validator(json_schema(schema), registry=context.openapi.registry)
+    known = context.validators
+    if (*kind, version) not in known:
+        schema = context.definitions[kind].schema(version)
+        registry = context.openapi.registry
+        known[*kind, version] = (
+            jsonschema_rs.Draft4Validator(json_schema(schema), registry=registry)
+            if schema
+            else None
+        )
+    return known[*kind, version]
 
 
 def _without_nulls(value: Any) -> Any:
