@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-import yaml
 
+from argosy import yaml
 from argosy.errors import UsageError
 from argosy.platform.catalogue import (
     CatalogueApp,
@@ -185,7 +185,7 @@ def _wrapper(tree: Path, app: CatalogueApp) -> Path:
         "components": [f"../../{component}" for component in app.components],
         "patches": patches,
     }
-    (place / "kustomization.yaml").write_text(yaml.safe_dump(content))
+    (place / "kustomization.yaml").write_text(yaml.dump(content))
     return place
 
 
@@ -256,7 +256,7 @@ def _changed_lines(old: str, new: str) -> list[tuple[str, str]]:
 
 @pytest.mark.upstream
 def test_the_profile_of_v1_11_gets_the_name_that_upstream_meant(built: Built) -> None:
-    profile = yaml.safe_load(built.apps["user-namespace"][MENDED])
+    profile = yaml.load(built.apps["user-namespace"][MENDED])
     assert profile["spec"]["owner"] == {"kind": "User", "name": "user@example.com"}
 
 
@@ -291,7 +291,7 @@ class Evidence:
             assert kind
             self.kinds[group[1], kind[1]] = name
             return
-        obj = yaml.load(text, Loader=yaml.CSafeLoader)
+        obj = yaml.load(text)
         self.parsed.append((name, obj))
         if key.kind == "Namespace":
             labels = {"kubernetes.io/metadata.name": key.name, **obj["metadata"].get("labels", {})}
@@ -389,10 +389,33 @@ def test_every_secret_with_data_has_a_rule_for_each_of_its_keys(built: Built) ->
         filled = {}
         for key, text in objects.items():
             if key.kind == "Secret":
-                obj = yaml.safe_load(text)
+                obj = yaml.load(text)
                 keys = {**(obj.get("data") or {}), **(obj.get("stringData") or {})}
                 if keys:
                     filled[key.namespace, key.name] = set(keys)
         for place, keys in filled.items():
             assert [set(rule.keys) for rule in rules if rule.covers(*place)] == [keys], place
         assert len(rules) == len(filled), f"{name}: a rule speaks of no Secret"
+
+
+# --- the page for people -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", releases())
+def test_the_page_names_every_release_group_variant_and_secret(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "catalogue.md").read_text()
+    release = load_catalogue(name)
+    default = len(release.default_apps())
+    optional = ", ".join(app.name for app in release.apps.values() if app.optional)
+    expected = [
+        f"| {name} | {release.objects} | {default} | {', '.join(sorted(optional.split(', ')))} |"
+    ]
+    expected += [f"| `{g}` | {', '.join(group.apps)} |" for g, group in release.groups.items()]
+    for app in release.apps.values():
+        if app.variants:
+            assert next(iter(app.variants)) == app.variant
+            expected.append(f"| `{app.name}` | {', '.join(f'`{v}`' for v in app.variants)} |")
+        for rule in app.secrets:
+            expected.append(f"`{rule.namespace}/{rule.name}")
+            expected += [f"`{key}`" for key in rule.keys]
+    assert [text for text in expected if text not in page] == []
