@@ -53,7 +53,7 @@ def test_a_conflict_names_fields_and_owners() -> None:
         causes=[
             {
                 "reason": "FieldManagerConflict",
-                "message": 'conflict with "kubectl" using apps/v1',
+                "message": 'conflict with "kubectl"',
                 "field": '.spec.template.spec.containers[name="web"].image',
             },
             {
@@ -67,7 +67,7 @@ def test_a_conflict_names_fields_and_owners() -> None:
     found = from_status(409, body)
     assert isinstance(found, Conflict)
     assert found.fields == (
-        FieldOwner("spec.template.spec.containers[name=web].image", "kubectl", "Apply", "apps/v1"),
+        FieldOwner("spec.template.spec.containers[name=web].image", "kubectl", "Apply"),
         FieldOwner("spec.replicas", "hpa", "Update", "v1", "scale"),
     )
     assert "spec.replicas is owned by hpa" in str(found)

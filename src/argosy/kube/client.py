@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 FIELD_MANAGER = "argosy-platform"
+FIRST_LOOK_AGAIN = 0.05  # seconds until discovery is asked again for a kind that is to come
+LAST_LOOK_AGAIN = 1.0  # seconds; the delay doubles up to here
 CONCURRENCY = 64  # requests; more does not make one API server faster
 
 
@@ -118,19 +120,33 @@ class Client:
         """
         return await self._discovery.index(fresh=fresh)
 
-    async def resource(self, group: str, version: str | None, kind: str) -> Resource:
+    async def resource(
+        self, group: str, version: str | None, kind: str, *, wait: float = 0.0
+    ) -> Resource:
         """Return the resource of a kind; the server is asked anew before it is called missing.
+
+        Args:
+            group: its API group, "" for core.
+            version: its version; None takes the one that the server prefers.
+            kind: the kind.
+            wait: seconds to go on asking: an established CRD shows in discovery a moment later.
 
         Raises:
             NoSuchKind: the server does not serve it.
             ApiError: see `argosy.kube.errors`.
         """
-        found = (await self._discovery.index()).find(group, version, kind)
-        if found is None:
+        index = await self._discovery.index()
+        surroundings = self._transport.surroundings
+        deadline, delay = surroundings.now() + wait, FIRST_LOOK_AGAIN
+        while (found := index.find(group, version, kind)) is None:
             index = await self._discovery.index(fresh=True)
             found = index.find(group, version, kind)
-            if found is None:
+            if found is not None:
+                break
+            if surroundings.now() >= deadline:
                 raise _no_such_kind(index, group, version, kind)
+            await surroundings.sleep(delay)
+            delay = min(delay * 2, LAST_LOOK_AGAIN)
         return found
 
     async def resource_of(self, obj: Mapping[str, Any]) -> Resource:

@@ -179,7 +179,7 @@ class ServerError(ApiError):
 _OWNER = re.compile(
     r'conflict with "(?P<manager>(?:[^"\\]|\\.)*)"'
     r'(?: with subresource "(?P<sub>[^"]*)")?'
-    r"(?: using (?P<version>\S+))?(?P<time> at \S+)?"
+    r"(?: using (?P<version>\S+))?"
 )
 
 
@@ -188,8 +188,8 @@ def _owner(cause: Cause) -> FieldOwner:
     found = _OWNER.search(cause.message)
     if found is None:
         return FieldOwner(path, cause.message)
-    # structured-merge-diff prints a time for Update entries alone: Apply entries are timeless
-    operation = "Update" if found["time"] else "Apply"
+    # the server prints the version of Update entries alone (managedfields/internal/conflict.go)
+    operation = "Update" if found["version"] else "Apply"
     return FieldOwner(path, found["manager"], operation, found["version"] or "", found["sub"] or "")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import re
 import ssl
 import time
 from dataclasses import dataclass, field
@@ -142,6 +143,8 @@ class Transport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            for _ in range(2):  # aborted connections close their sockets in the loop's next turns
+                await asyncio.sleep(0)
 
     async def send(self, call: Call) -> Answer:
         """Send a request until it is answered, and return the whole answer.
@@ -200,7 +203,7 @@ class Transport:
         self.stats.bytes_received += len(body)
         if self._on_warning is not None and "Warning" in headers:
             for warning in headers.getall("Warning"):
-                self._on_warning(warning.partition(' "')[2].rstrip('"').replace('\\"', '"'))
+                self._on_warning(_warning(warning))
         if code < 400:
             return Answer(code, headers, body), None, Sent.ANSWERED
         wait = retry_after(headers.get("Retry-After"))
@@ -227,7 +230,10 @@ class Transport:
                     code = response.status
                     self.stats.requests[call.verb, code] += 1
                     if code < 400:
-                        yield response.content
+                        try:
+                            yield response.content
+                        finally:
+                            _abandon(response)
                         return
                     body = await response.read()
             except (aiohttp.ClientError, TimeoutError, OSError) as e:
@@ -265,6 +271,19 @@ class Transport:
             ),
             **self._extra,
         )
+
+
+def _abandon(response: aiohttp.ClientResponse) -> None:
+    """Drop a stream's connection at once: a polite TLS goodbye would outlive the session."""
+    connection = response.connection  # None when the stream ended by itself
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+
+
+def _warning(header: str) -> str:
+    """Return the text of a Warning header, which is a quoted string behind a code."""
+    quoted = re.search(r'"((?:[^"\\]|\\.)*)"', header)
+    return re.sub(r"\\(.)", r"\1", quoted.group(1)) if quoted else header
 
 
 def _how_far(error: Exception) -> Sent:
