@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
 from hypothesis import given
@@ -273,14 +272,3 @@ def test_a_whole_kubeflow_release_closes_with_its_four_remotes(upstream, release
         ),
     ]
     assert all(met.where.line for met in found.remotes)
-
-
-@pytest.mark.upstream
-def test_a_whole_kubeflow_release_closes_in_a_blink(upstream):
-    root = upstream / "github.com/kubeflow/manifests/26.03"
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        closure(DirTree(root), ["example"])
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.15

@@ -16,7 +16,8 @@ from argosy.platform.placeholders import substitute
 from argosy.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
 __all__ = ["InitError", "plan_init", "presets", "write_init"]
@@ -66,10 +67,9 @@ def plan_init(
         "release": catalogue.release,
         "kubernetes": catalogue.kubernetes.tested,
     }
-    folder = resources.files(__package__).joinpath("presets", preset)
     files = {
-        _NAMES.get(entry.name, entry.name): substitute(entry.read_text("utf-8"), values)
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        path: substitute(entry.read_text("utf-8"), values)
+        for path, entry in _walk(resources.files(__package__).joinpath("presets", preset), "")
     }
     for file in files:
         if (directory / file).exists():
@@ -87,9 +87,20 @@ def write_init(directory: Path, files: Mapping[str, str]) -> None:
     """
     directory.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
-        temporary = directory / f".{file}.tmp"
+        path = directory / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(directory / file)
+        temporary.replace(path)
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = prefix + _NAMES.get(entry.name, entry.name)
+        if entry.is_dir():
+            yield from _walk(entry, f"{path}/")
+        else:
+            yield path, entry
 
 
 def _label(text: str) -> str:

@@ -34,6 +34,8 @@ def lock_platform(
 ) -> tuple[Lock, list[Move]]:
     """Write argosy.lock for the platform in `root`; return it and what it moved.
 
+    What is locked already stays as it is; `update_source` moves it.
+
     Args:
         root: the directory of platform.yaml.
         fetcher: the network, or a mirror that stands for it.
@@ -47,11 +49,11 @@ def lock_platform(
         FetchError: a source cannot be reached.
     """
     wanted, waivers = requests(root)
-    lock = resolving.resolve(
-        wanted, fetcher=fetcher, blobs=blobs, waivers=waivers, progress=progress
-    )
     path = root / LOCK_FILE
     old = read_lock(path) if path.exists() else Lock({})
+    lock = resolving.resolve(
+        wanted, fetcher=fetcher, blobs=blobs, waivers=waivers, previous=old, progress=progress
+    )
     moves = resolving.moves(old, lock)
     if not dry_run:
         write_lock(lock, path)
