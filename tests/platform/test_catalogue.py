@@ -27,6 +27,8 @@ from argosy.platform.catalogue import (
     load_catalogue,
     releases,
 )
+from argosy.secrets import SecretName, Values, review
+from argosy.secrets.values import values_of
 from argosy.sources.engines import find_kustomize
 from argosy.sources.errors import EngineError
 
@@ -384,18 +386,35 @@ def test_every_need_stands_in_the_objects_and_every_such_fact_is_a_need(built: B
 
 @pytest.mark.upstream
 def test_every_secret_with_data_has_a_rule_for_each_of_its_keys(built: Built) -> None:
-    for name, objects in built.apps.items():
+    for name, found in _filled(built).items():
         rules = built.release.apps[name].secrets
-        filled = {}
-        for key, text in objects.items():
-            if key.kind == "Secret":
-                obj = yaml.load(text)
-                keys = {**(obj.get("data") or {}), **(obj.get("stringData") or {})}
-                if keys:
-                    filled[key.namespace, key.name] = set(keys)
-        for place, keys in filled.items():
-            assert [set(rule.keys) for rule in rules if rule.covers(*place)] == [keys], place
-        assert len(rules) == len(filled), f"{name}: a rule speaks of no Secret"
+        for secret, values in found.items():
+            assert [set(rule.keys) for rule in rules if rule.covers(*secret)] == [set(values)]
+        assert len(rules) == len(found), f"{name}: a rule speaks of no Secret"
+
+
+@pytest.mark.upstream
+def test_every_public_value_is_recognised_and_nothing_else_is_public(built: Built) -> None:
+    for name, found in _filled(built).items():
+        rules = built.release.apps[name].secrets
+        public = {(left.secret, left.key) for left in review(rules, found)}
+        names = {"OIDC_CLIENT_ID", "client-id", "accesskey", "username"}
+        assert public == {(secret, k) for secret, v in found.items() for k in v if k not in names}
+
+
+def _filled(built: Built) -> dict[str, dict[SecretName, Values]]:
+    secrets = {
+        name: [yaml.load(text) for key, text in objects.items() if key.kind == "Secret"]
+        for name, objects in built.apps.items()
+    }
+    return {
+        name: {SecretName(*_place(s)): values for s in found if (values := values_of(s))}
+        for name, found in secrets.items()
+    }
+
+
+def _place(secret: dict[str, Any]) -> tuple[str, str]:
+    return secret["metadata"]["namespace"], secret["metadata"]["name"]
 
 
 # --- the page for people -----------------------------------------------------------------------
