@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "apps_option",
     "cache_dir",
+    "cluster_options",
     "directory_option",
     "env_option",
     "mirror_option",
@@ -76,3 +77,17 @@ def mirror_option(function: F) -> F:
         metavar="DIR",
         help="Take sources from this mirror instead of the network (or set ARGOSY_MIRROR).",
     )(function)
+
+
+def cluster_options(function: F) -> F:
+    """Add `--kubeconfig` and `--context`, the cluster, as parameters of those names."""
+    context = click.option(
+        "--context", metavar="NAME", help="The kubeconfig's context (default: the current one)."
+    )
+    kubeconfig = click.option(
+        "--kubeconfig",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The kubeconfig (default: as kubectl finds it).",
+    )
+    return kubeconfig(context(function))

@@ -15,39 +15,32 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from argosy.errors import ArgosyError
 from argosy.kube import ApiError, Conflict, NotFound, Resource
 from argosy.manifests import ObjectId, apply_rank
-from argosy.platform.adopt import is_tool, take_over
+from argosy.platform.adopt import take_over
 from argosy.platform.applier import Outcome, Work, carry_out
 from argosy.platform.applyset import (
     NAMESPACE,
-    Parent,
     Record,
-    applyset_id,
     parent_name,
     write_parent,
 )
+from argosy.platform.board import Board
 from argosy.platform.dependencies import Tree
-from argosy.platform.inspect import Inspected, inspect_plan
+from argosy.platform.inventory import parents_of
 from argosy.platform.lease import Lease, this_process
-from argosy.platform.live import CONFIG_MAP, NAMESPACES, LiveState, own_fields, read_live
+from argosy.platform.live import CONFIG_MAP, NAMESPACES, own_fields
 from argosy.platform.owners import scaled_by_others
-from argosy.platform.payload import payload, payload_digest
-from argosy.platform.plan import Action, Options, Plan, Wanted, make_plan, settle_hazards
+from argosy.platform.payload import payload
+from argosy.platform.prepare import Prepared, conflict_sentence, prepare, written_version
 from argosy.platform.readiness import WORKLOADS, GateClosed, Readiness, is_simulated
-from argosy.platform.scope import Scoped, scope
-from argosy.platform.secrets_live import changed_secrets
 from argosy.platform.tasks import first_error, together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from argosy.kube import KubeApi, ResourceIndex
-    from argosy.platform.model import RenderedObject, RenderedPlatform
-    from argosy.platform.readiness import Waiting
+    from argosy.kube import KubeApi
+    from argosy.platform.model import RenderedObject
+    from argosy.platform.plan import Action, Plan
 
 __all__ = ["ApplyRefused", "Applying", "Board", "Incomplete", "Prepared", "Report", "prepare"]
 
@@ -66,19 +59,6 @@ class Incomplete(ArgosyError):
     """Some objects were not applied, or did not become ready (exit code 1)."""
 
     exit_code = 1
-
-
-class Board:
-    """Where an apply tells how it goes; this one keeps silent."""
-
-    def applied(self, done: int, total: int) -> None:
-        """Take the number of objects that are through."""
-
-    def waiting(self, found: list[Waiting]) -> None:
-        """Take what is waited for just now."""
-
-    def said(self, text: str) -> None:
-        """Take a sentence."""
 
 
 @dataclass
@@ -100,135 +80,6 @@ class Report:
     failed: dict[str, str] = field(default_factory=dict)
     skipped: list[ObjectId] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass
-class Prepared:
-    """A plan with all that is needed to execute it.
-
-    Attributes:
-        plan: what is to be done; with refusals it cannot be executed.
-        inspected: what the look at its changes found.
-    """
-
-    plan: Plan
-    inspected: Inspected
-    scoped: Scoped
-    state: LiveState
-    wanted: dict[ObjectId, Wanted]
-    index: ResourceIndex
-    options: Options
-    forced: set[ObjectId] = field(default_factory=set)
-
-
-async def prepare(
-    api: KubeApi,
-    platform: RenderedPlatform,
-    *,
-    apps: frozenset[str] = frozenset(),
-    options: Options | None = None,
-) -> Prepared:
-    """Look at the cluster and decide what an apply does; changes nothing.
-
-    Args:
-        api: the cluster.
-        platform: the whole rendered tree.
-        apps: the apps to apply; none means all.
-        options: what the person has allowed.
-
-    Raises:
-        UnknownKind: nothing defines a kind of the tree.
-        ApiError: see `argosy.kube.errors`.
-    """
-    options = options or Options()
-    index = await api.resources()
-    kinds = {(o.id.group, o.id.kind) for o in platform.objects()}
-    if any(index.find(group, None, kind) is None for group, kind in kinds):
-        index = await api.resources(fresh=True)  # what is remembered may be older than the CRDs
-    everything = scope(platform, index)
-    chosen = everything.platform.only(apps)
-    scoped = Scoped(chosen, {o.id: everything.resources[o.id] for o in chosen.objects()})
-    state = await read_live(api, platform.name, platform.env, wanted=scoped.resources, index=index)
-    wanted = _wanted(chosen, await changed_secrets(api, chosen, state))
-    plan = make_plan(
-        wanted,
-        state,
-        apps=frozenset(app.name for app in platform.apps),
-        options=_with_orphans(options, apps),
-        elsewhere=everything.resources,
-    )
-    prepared = Prepared(plan, Inspected(), scoped, state, wanted, index, options)
-    if plan.of("update", "adopt", "prune"):
-        await _inspect(api, prepared)
-    return prepared
-
-
-def _with_orphans(options: Options, apps: frozenset[str]) -> Options:
-    return msgspec.structs.replace(options, orphans=options.orphans and not apps)
-
-
-def _wanted(platform: RenderedPlatform, changed: frozenset[ObjectId]) -> dict[ObjectId, Wanted]:
-    wanted = {}
-    for app in platform.apps:
-        part_of = applyset_id(parent_name(platform.name, platform.env, app.name))
-        for found in app.objects:
-            digest = payload_digest(found, part_of)
-            if found.id in changed:
-                digest = ""
-            wanted[found.id] = Wanted(app.name, digest, part_of)
-    return wanted
-
-
-async def _inspect(api: KubeApi, prepared: Prepared) -> None:
-    rendered = {o.id: o for o in prepared.scoped.platform.objects()}
-    scaled = scaled_by_others(
-        (o.id, o.object()) for o in rendered.values() if o.id.kind == "HorizontalPodAutoscaler"
-    )
-
-    def resource_of(id_: ObjectId) -> Resource | None:
-        return prepared.index.find(id_.group, _version(rendered.get(id_)), id_.kind)
-
-    def send(found: RenderedObject) -> bytes:
-        resource = prepared.scoped.resources[found.id]
-        part_of = prepared.wanted[found.id].part_of
-        return payload(found, part_of, namespaced=resource.namespaced, scaled=scaled)
-
-    inspected = await inspect_plan(
-        api, prepared.plan, rendered=rendered, resource_of=resource_of, send=send
-    )
-    prepared.inspected = inspected
-    settle_hazards(prepared.plan, inspected.hazards, options=prepared.options)
-    for id_, fields in inspected.conflicts.items():
-        managers = {f.manager for f in fields}
-        if managers <= prepared.options.force or (
-            prepared.options.adopt and all(map(is_tool, managers))
-        ):
-            prepared.forced.add(id_)
-        else:
-            prepared.plan.refusals.append(conflict_sentence(id_, fields))
-    for id_, message in inspected.invalid.items():
-        prepared.plan.refusals.append(f"{id_}: the API server would refuse it: {message}")
-
-
-def conflict_sentence(id_: ObjectId, fields: Any) -> str:
-    """Return what a person is told about fields that others own."""
-    by: dict[str, list[str]] = {}
-    for owned in fields:
-        by.setdefault(owned.manager, []).append(owned.path)
-    owners = "; ".join(f"{manager} owns {', '.join(paths)}" for manager, paths in by.items())
-    adopt = "--adopt takes over what tools made, " if any(map(is_tool, by)) else ""
-    names = " ".join(f"--force-conflicts {manager}" for manager in by)
-    return f"{id_}: {owners}; {adopt}{names} takes the fields all the same"
-
-
-def _version(found: RenderedObject | None) -> str | None:
-    """Return the API version that a manifest is written in, read from its first lines."""
-    if found is None:
-        return None
-    for line in found.text.splitlines():
-        if line.startswith("apiVersion:"):
-            return line.partition(":")[2].strip().strip("\"'").rpartition("/")[2]
-    return str(found.object().get("apiVersion", "")).rpartition("/")[2]
 
 
 class Applying:
@@ -397,7 +248,7 @@ class Applying:
 
     def _resource(self, found: RenderedObject, tree: Tree) -> Resource:
         known = self._it.scoped.resources[found.id]
-        version = _version(found) or known.version
+        version = written_version(found) or known.version
         own = tree.definitions.get((found.id.group, found.id.kind))
         plural = own.plural if own else known.plural
         return Resource(known.group, version, plural, known.kind, namespaced=known.namespaced)
@@ -482,7 +333,7 @@ class Applying:
 
     async def _parents(self, *, before: bool) -> None:
         platform = self._it.scoped.platform
-        parents = _parents_of(self._it, self._records, self._removed, before=before)
+        parents = parents_of(self._it, self._records, self._removed, before=before)
         calls = []
         for parent in parents:
             if parent.records or parent.kinds:
@@ -497,58 +348,3 @@ class Applying:
         with contextlib.suppress(NotFound):
             return await self._api.delete(CONFIG_MAP, name, NAMESPACE)
         return {}
-
-
-def _parents_of(
-    it: Prepared,
-    records: Mapping[ObjectId, Record],
-    removed: set[ObjectId],
-    *,
-    before: bool,
-) -> list[Parent]:
-    """Return the parents as they are to be written.
-
-    Before the first write a parent names the kinds of old and new members, so that an interrupted
-    apply leaks nothing, and forgets what it knew of the objects that are going to change.
-    Behind the last write it knows what was written.
-    """
-    acting = {a.id: a.app for a in it.plan.of("create", "update", "adopt", "replace")}
-    members: dict[str, set[ObjectId]] = {}
-    for id_, wanted in it.wanted.items():
-        members.setdefault(wanted.app, set()).add(id_)
-    apps_of = {parent.id: parent.app for parent in it.state.parents.values()}
-    for live in it.state.objects.values():
-        app = apps_of.get(live.part_of)
-        if app is not None and live.id not in removed and live.id not in it.wanted:
-            members.setdefault(app, set()).add(live.id)
-    touched = {*acting.values(), *(a.app for a in it.plan.of("prune"))}
-    made = []
-    for app in sorted(touched):
-        old = it.state.parents.get(app)
-        known = dict(old.records) if old else {}
-        for id_ in acting:
-            known.pop(id_, None)
-        if not before:
-            known.update({id_: r for id_, r in records.items() if acting.get(id_) == app})
-        inside = members.get(app, set())
-        made.append(_parent(it, app, inside, known, old if before else None))
-    return made
-
-
-def _parent(
-    it: Prepared,
-    app: str,
-    members: set[ObjectId],
-    known: Mapping[ObjectId, Record],
-    old: Parent | None,
-) -> Parent:
-    platform = it.scoped.platform
-    kinds = {(i.group, i.kind) for i in members} | (set(old.kinds) if old else set())
-    spaces = {i.namespace for i in members} | (set(old.namespaces) if old else set())
-    return Parent(
-        app=app,
-        id=applyset_id(parent_name(platform.name, platform.env, app)),
-        kinds=frozenset(kinds),
-        namespaces=frozenset(spaces),
-        records={id_: record for id_, record in known.items() if id_ in members},
-    )

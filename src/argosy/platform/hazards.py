@@ -195,7 +195,7 @@ def _size(value: Any) -> float | None:
         return None
     unit = found[2] or ""
     base = 1024 if unit.endswith("i") else 1000
-    return float(found[1]) * base ** _POWERS.get(unit.removesuffix("i"), 0)
+    return float(found[1]) * float(base ** _POWERS.get(unit.removesuffix("i"), 0))
 
 
 # image name -> what its data directory is called by people

@@ -341,7 +341,9 @@ def _application(_live: Manifest, _spec: dict[str, Any], status: dict[str, Any])
     health = status.get("health") or {}
     if not health:
         return Health("progressing", "Argo CD has not looked at it")
-    return Health(_APPLICATION.get(health.get("status"), "unknown"), health.get("message") or "")
+    return Health(
+        _APPLICATION.get(str(health.get("status")), "unknown"), health.get("message") or ""
+    )
 
 
 _RULES: dict[tuple[str, str], Callable[[Manifest, dict[str, Any], dict[str, Any]], Health]] = {

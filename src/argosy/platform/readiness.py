@@ -7,12 +7,13 @@ is known at any time, with the reason and, after a while, what pods and events s
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from argosy.errors import ArgosyError
 from argosy.kube import Resource
 from argosy.manifests import ObjectId
 from argosy.platform.applyset import PART_OF
+from argosy.platform.board import Waiting
 from argosy.platform.health import Health, assess
 from argosy.platform.reasons import why_not_ready
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from argosy.platform.definitions import Definition
     from argosy.platform.waves import Gate
 
-__all__ = ["WORKLOADS", "GateClosed", "Readiness", "Waiting", "is_simulated"]
+__all__ = ["WORKLOADS", "GateClosed", "Readiness", "is_simulated"]
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
@@ -52,14 +53,6 @@ class GateClosed(ArgosyError):
     """What was waited for did not come (exit code 1)."""
 
     exit_code = 1
-
-
-class Waiting(NamedTuple):
-    """Something that is waited for just now."""
-
-    what: str
-    reason: str
-    seconds: float
 
 
 async def is_simulated(api: KubeApi) -> bool:
