@@ -13,6 +13,7 @@ import (
 	"argosy.dev/devcluster/internal/agent"
 	"argosy.dev/devcluster/internal/components"
 	"argosy.dev/devcluster/internal/prepare"
+	"argosy.dev/devcluster/internal/proxy"
 )
 
 type command struct {
@@ -26,6 +27,7 @@ var commands = map[string]command{
 	"kube-controller-manager": {"all of Kubernetes' controllers", components.ControllerManager},
 	"kube-scheduler":          {"the scheduler", components.Scheduler},
 	"kwok":                    {"simulated nodes and pods", components.Kwok},
+	"proxy":                   {"an API server that behaves badly, for tests", proxy.Main},
 	"agent":                   {"nodes, volumes, pods run as processes, and the nodes' own server", agent.Main},
 	"prepare":                 {"write certificates, kubeconfigs and the simulation's stages", prepare.Main},
 }

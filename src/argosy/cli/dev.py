@@ -169,6 +169,37 @@ def kubeconfig(name: str, path: bool) -> None:
     click.echo(str(file) if path else file.read_text(), nl=path)
 
 
+@command.command()
+@_name
+@click.option("--port", type=click.IntRange(1, 65535), help="Where it listens (any free port).")
+@click.option(
+    "--webhooks/--no-webhooks",
+    default=True,
+    show_default=True,
+    help="Refuse what an admission webhook that nobody serves would be asked about.",
+)
+def proxy(name: str, port: int | None, webhooks: bool) -> None:
+    r"""Put a server that behaves badly in front of a cluster, until ^C.
+
+    It refuses objects as a real cluster does whose webhooks are not up yet, and injects the faults
+    that are PUT to /.argosy/faults.
+
+    \b
+    Example:
+      argosy dev proxy --name try --port 6443
+    """
+    import signal
+
+    from argosy.dev import cluster
+    from argosy.dev import proxy as proxies
+
+    running = cluster.up(name, env=os.environ)
+    with proxies.run(running, webhooks=webhooks, port=port or 0, env=os.environ) as front:
+        click.echo(f"the proxy listens at {front.server}")
+        click.echo(f"export KUBECONFIG={front.kubeconfig}")
+        signal.pause()
+
+
 def _as_text(cluster: ClusterStatus) -> str:
     state = "running" if cluster.running else "stopped" if not cluster.components else "broken"
     lines = [f"{cluster.name}: {state}, {cluster.server}, {cluster.nodes} nodes"]
