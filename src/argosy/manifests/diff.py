@@ -81,7 +81,8 @@ class _Differ:
         for key, value in old.items():
             if key in new:
                 other = new[key]
-                if value is not other:
+                kind = type(value)
+                if kind is not type(other) or kind is dict or kind is list or value != other:
                     self.value(value, other, (*path, key))
             else:
                 self._note((*path, key), "remove", value, None)

@@ -17,6 +17,7 @@ from yaml.scanner import Scanner
 
 __all__ = ["PureParser"]
 
+_SCALAR: Any = ScalarEvent
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,9 +35,9 @@ class PureParser(Reader, Scanner, Parser):
         Raises:
             MarkedYAMLError: as libyaml does, for escapes that are no characters too.
         """
-        get: Any = self.get_event
-        event = get()
-        if event.__class__ is ScalarEvent and _SURROGATE.search(event.value):
+        get: Any = self.get_event  # PyYAML's stubs leave it without types
+        event: Any = get()
+        if event.__class__ is _SCALAR and _SURROGATE.search(event.value):
             raise MarkedYAMLError(
                 problem="found invalid Unicode character escape code",
                 problem_mark=event.start_mark,
