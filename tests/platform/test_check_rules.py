@@ -123,6 +123,7 @@ webhooks:
   sideEffects: None
   clientConfig: {service: {name: web, namespace: team, port: 80}}
 """
+VIEW = "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\n"
 CERTIFICATE = """\
 apiVersion: cert-manager.io/v1
 kind: Certificate
@@ -175,7 +176,7 @@ WRONG = {
     "ARG013": obj("v1 Endpoints", namespace="default"),
     "ARG014": obj(
         "coordination.k8s.io/v1beta1 LeaseCandidate",
-        "spec: {leaseName: a, binaryVersion: '1', emulationVersion: '1', strategy: OldestEmulationVersion}",
+        "spec: {leaseName: a, binaryVersion: '1', emulationVersion: '1', strategy: x}",
         namespace="default",
     ),
     "ARG015": obj("rbac.authorization.k8s.io/v1 ClusterRole", namespace="default"),
@@ -194,7 +195,7 @@ WRONG = {
     "ARG033": NAMESPACE
     + obj(
         "rbac.authorization.k8s.io/v1 RoleBinding",
-        "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\nsubjects: [{kind: ServiceAccount, name: gone}]",
+        VIEW + "subjects: [{kind: ServiceAccount, name: gone}]",
     ),
     "ARG034": NAMESPACE + ROUTE,
     "ARG035": NAMESPACE
@@ -204,13 +205,22 @@ WRONG = {
     "ARG038": NAMESPACE
     + obj(
         "autoscaling/v2 HorizontalPodAutoscaler",
-        "spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: gone}}",
+        "spec: {maxReplicas: 2, scaleTargetRef:"
+        " {apiVersion: apps/v1, kind: Deployment, name: gone}}",
     ),
     "ARG040": with_env("URL", "http://gone.team.svc.cluster.local:80/x"),
     "ARG041": NAMESPACE + SERVICE,
     "ARG042": NAMESPACE + document(SERVICE, WEBHOOK),
     "ARG043": NAMESPACE + policy("NetworkPolicy", "{podSelector: {matchLabels: {app: gone}}}"),
     "ARG044": NAMESPACE + document(POD, SERVICE.replace("http", "https")),
+    "ARG022": NAMESPACE + POD + "        volumeMounts: [{name: gone, mountPath: /x}]\n",
+    "ARG045": NAMESPACE
+    + document(
+        policy("NetworkPolicy", "{podSelector: {}}"),
+        policy("NetworkPolicy", "{podSelector: {}}").replace("name: p", "name: q"),
+    ),
+    "ARG046": NAMESPACE
+    + policy("AuthorizationPolicy", "{rules: [{from: [{source: {namespaces: [a]}}]}, {}]}"),
     "ARG050": NAMESPACE
     + document(POD, SERVICE, WEBHOOK, CERTIFICATE.replace("DNS", "other.team.svc")),
     "ARG051": MESH + document(POD, SERVICE, WEBHOOK, CERTIFICATE.replace("DNS", "web.team.svc")),
@@ -223,7 +233,8 @@ WRONG = {
     + document(
         obj(
             "v1 Service",
-            "spec: {selector: {istio: gateway}, ports: [{name: http2, port: 80, targetPort: 8080}]}",
+            "spec: {selector: {istio: gateway},"
+            " ports: [{name: http2, port: 80, targetPort: 8080}]}",
             name="gateway",
             namespace="istio-system",
         ),
