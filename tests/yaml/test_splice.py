@@ -140,6 +140,11 @@ def test_values_change_their_kind():
     ]
 
 
+def test_blank_lines_behind_what_is_deleted_do_not_become_text():
+    text = "a: |+\n  x\nb: 1\n\nc: 2\n"
+    assert splice(text, [(("b",), DELETE)]) == "a: |+\n  x\nc: 2\n"
+
+
 def test_the_same_value_changes_nothing():
     assert splice(FILE, [(("apps", "include"), ["pipelines", "katib"])]) == FILE
 

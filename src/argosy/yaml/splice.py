@@ -7,7 +7,7 @@ what was asked (through an anchor, say) is refused and the text stays untouched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -58,16 +58,22 @@ def _one(text: str, path: tuple[str | int, ...], value: Any, file: str) -> str:
         return text
     roots = compose(source)
     edit = _edit(source, roots[0] if roots else None, path, value)
-    after = source.text[: edit.start] + edit.text + source.text[edit.end :]
-    if not _reads_as(after, wanted):  # a literal block may need its last line end
-        after += "\n"
-    if not _reads_as(after, wanted):
-        raise YamlError(
-            f"`{_shown(path)}` cannot be changed without changing more than it",
-            where=source.location_of(edit.start),
-            hint="an anchor, a merge key or an unusual layout is involved; edit the file by hand",
-        )
-    return text[: source.dropped] + after
+    for after in _written(source.text, edit):
+        if _reads_as(after, wanted):
+            return text[: source.dropped] + after
+    raise YamlError(
+        f"`{_shown(path)}` cannot be changed without changing more than it",
+        where=source.location_of(edit.start),
+        hint="an anchor, a merge key or an unusual layout is involved; edit the file by hand",
+    )
+
+
+def _written(text: str, edit: Edit) -> Iterator[str]:
+    """Yield the text after an edit, then the two that some literal blocks need."""
+    head, tail = text[: edit.start] + edit.text, text[edit.end :]
+    yield head + tail
+    yield head + tail + "\n"  # a literal block may need its last line end
+    yield head + tail.lstrip("\r\n")  # blank lines would belong to a `|+` in front of them
 
 
 def _edit(source: Source, root: Node | None, path: tuple[str | int, ...], value: Any) -> Edit:
