@@ -71,7 +71,7 @@ def _known(context: Context, obj: Manifest) -> dict[tuple[str, int] | None, set[
         return {}
     known: dict[tuple[str, int] | None, set[str]] = {}
     for key in ("containers", "initContainers"):
-        for number, container in enumerate(template.spec.get(key) or []):
+        for number, container in enumerate(entries(template.spec, key)):
             known[key, number] = set(_variables(context, template.namespace, container))
     return known
 
