@@ -8,6 +8,7 @@ __all__ = [
     "CERTIFICATE",
     "CRD",
     "MESH",
+    "NAMESPACE",
     "POD",
     "ROUTE",
     "SERVICE",

@@ -63,9 +63,10 @@ class Report:
     def summary(self) -> str:
         """Return the last line of the report."""
         by = Counter(finding.severity for finding in self.new)
-        counts = [f"{by[level]} {level.value}s" for level in Severity if by[level]]
+        counts = [_counted(by[level], level.value) for level in Severity if by[level]]
         new = ", ".join(counts) if counts else "nothing new"
-        return f"{new}; {len(self.known)} known defects of upstream's, {len(self.waived)} waived"
+        known = _counted(len(self.known), "known defect")
+        return f"{new}; {known} of upstream's, {len(self.waived)} waived"
 
     def to_json(self, *, failed: bool) -> bytes:
         """Return the report for scripts."""
@@ -77,6 +78,10 @@ class Report:
                 "waived": [_shown(one.finding, one.reason) for one in self.waived],
             }
         )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _shown(finding: Finding, reason: str = "") -> dict[str, Any]:
