@@ -13,10 +13,10 @@ from argosy import yaml
 from argosy.manifests import walk
 from argosy.platform.check import find
 from rendered_texts import rendered
-from wrong_platforms import CRD, WRONG, obj
+from wrong_platforms import CRD, THING, WRONG, obj
 
 DOCUMENTS: list[dict[str, Any]] = [
-    one for text in (*WRONG.values(), CRD) for one in yaml.load_all(text)
+    one for text in (*WRONG.values(), CRD, CRD, THING) for one in yaml.load_all(text)
 ]
 JUNK = st.sampled_from(
     [None, True, 0, -1, 1.5, "", "x", "a/b:c", "$(X)", [], {}, [None], [[]], {"": 1}]
@@ -49,7 +49,7 @@ def damaged(draw: st.DrawFn) -> str:
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged())
 def test_damaged_objects_never_crash_a_check(text: str) -> None:
-    for finding in find(rendered(text)):
+    for finding in find(rendered(f"{text}---\n{THING}")):
         assert finding.message
         assert "\n" not in finding.path
 

@@ -87,6 +87,12 @@ def test_custom_resources_are_held_against_their_definition(
     assert [(one.code, one.path) for one in found] == ([(code, path)] if code else [])
 
 
+def test_a_definition_whose_schema_is_none_is_reported_and_its_objects_are_not_held_to_it() -> None:
+    (found,) = findings(NAMESPACE + document(CRD.replace("type: integer", "type: whole"), THING))
+    assert (found.code, found.path) == ("ARG020", "spec.versions")
+    assert found.object.name == "things.example.com"
+
+
 @pytest.mark.parametrize(
     ("change", "code", "path"),
     [

@@ -27,7 +27,7 @@ SPEC = Spec(
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each binding or policy, and account."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         if reference.target.kind != "ServiceAccount":
             continue
         if (reference.source.group, reference.source.kind) in TEMPLATES:

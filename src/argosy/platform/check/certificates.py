@@ -27,7 +27,7 @@ SIGNING = frozenset({"Certificate", "ClusterIssuer", "Gateway", "Issuer"})
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each such reference."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         asked = reference.path.startswith("metadata.annotations")
         if reference.target.kind in KINDS or (
             reference.target.kind == "Secret" and (asked or reference.source.kind in SIGNING)

@@ -35,6 +35,7 @@ class Context:
         platform: the rendered platform.
         openapi: what the target Kubernetes version has.
         validators: compiled schemas of custom kinds, by group, kind and version.
+        broken_schemas: what is wrong with schemas that cannot be compiled.
         withheld: Secrets that are kept beside the tree, each with its app.
     """
 
@@ -49,6 +50,7 @@ class Context:
         self.openapi = openapi
         self.withheld = withheld or {}
         self.validators: dict[tuple[str, str, str], Draft4Validator | None] = {}
+        self.broken_schemas: list[Violation] = []
         self.rendered: dict[ObjectId, RenderedObject] = {}
         for rendered in platform.objects():
             self.rendered.setdefault(rendered.id, rendered)
@@ -107,8 +109,12 @@ class Context:
         """What the objects' schemas say against them."""
         return violations(self)
 
-    def dangling(self) -> Iterator[Reference]:
-        """Yield the references that lead nowhere although they must lead somewhere."""
+    @cached_property
+    def dangling(self) -> tuple[Reference, ...]:
+        """The references that lead nowhere although they must lead somewhere."""
+        return tuple(self._dangling())
+
+    def _dangling(self) -> Iterator[Reference]:
         for reference in self.references:
             there = self.index.has(reference.target) or reference.target in self.withheld
             if not (reference.optional or there):

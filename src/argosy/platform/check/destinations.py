@@ -28,7 +28,7 @@ TARGETS = frozenset({"Gateway", "Service"})
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each route."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         if reference.source.kind in ROUTES and reference.target.kind in TARGETS:
             message = f"There is no {reference.target}; add it, or correct or remove the route."
             yield context.finding(SPEC, reference.source, reference.path, message)

@@ -38,7 +38,7 @@ MISSED = frozenset(
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each missing object, workload and place."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         workload = (reference.source.group, reference.source.kind) in TEMPLATES
         pulls = PULL_SECRETS in reference.path  # ARG038: the pull itself decides
         if workload and not pulls and reference.target.kind in MISSED:

@@ -27,7 +27,7 @@ SCALED = "spec.scaleTargetRef"
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each such reference."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         source, wanted = reference.source, reference.target
         pulls = PULL_SECRETS in reference.path
         secret = wanted.kind == "Secret" and (pulls or source.kind == "Ingress")

@@ -25,7 +25,7 @@ ROLES = frozenset({"ClusterRole", "Role"})
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each binding."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         if reference.path == "roleRef" and reference.target.kind in ROLES:
             message = (
                 f"There is no {reference.target}, so the binding grants nothing; add the role "

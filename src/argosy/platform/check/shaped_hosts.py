@@ -24,7 +24,7 @@ SPEC = Spec(
 
 def findings(context: Context) -> Iterable[Finding]:
     """Yield a finding for each rule."""
-    for reference in context.dangling():
+    for reference in context.dangling:
         if reference.source.kind == "DestinationRule":
             message = f"There is no {reference.target}; correct the host or remove the rule."
             yield context.finding(SPEC, reference.source, reference.path, message)

@@ -9,9 +9,13 @@ apiVersion, kind and metadata without saying so. CEL rules (`x-kubernetes-valida
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from argosy.graph.shape import mapping, strings
 from argosy.platform.openapi import METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["json_schema"]
 
@@ -44,26 +48,29 @@ JUNCTORS = ("allOf", "anyOf", "oneOf")
 
 
 def json_schema(structural: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema (draft 4) of a custom resource from its `openAPIV3Schema`."""
-    root = _node(structural)
-    if "properties" in root:
+    """Return the JSON Schema (draft 4) of a custom resource from its `openAPIV3Schema`.
+
+    A schema that is none stays none, for the compiler to say so.
+    """
+    root: dict[str, Any] = _node(structural)
+    if isinstance(root.get("properties"), dict):
         root["properties"] = {**root["properties"], **TYPE_META}
     return root
 
 
-def _node(schema: dict[str, Any]) -> dict[str, Any]:
+def _node(schema: Any) -> Any:
     """Convert a node that describes structure: it decides which fields are known."""
+    if not isinstance(schema, dict):
+        return schema
     result = _validations(schema)
-    properties = schema.get("properties")
-    if properties is not None:
-        result["properties"] = {name: _node(child) for name, child in properties.items()}
+    if "properties" in schema:
+        result["properties"] = _each(schema["properties"], _node)
     if schema.get(EMBEDDED):
-        result["properties"] = {**TYPE_META, **result.get("properties", {})}
+        result["properties"] = {**TYPE_META, **mapping(result, "properties")}
     if "items" in schema:
         result["items"] = _node(schema["items"])
-    extra = schema.get("additionalProperties")
-    if extra is not None:
-        result["additionalProperties"] = _node(extra) if isinstance(extra, dict) else extra
+    if "additionalProperties" in schema:
+        result["additionalProperties"] = _node(schema["additionalProperties"])
     elif "properties" in result and not schema.get(PRESERVE):
         result["additionalProperties"] = False
     return result
@@ -77,27 +84,36 @@ def _validations(schema: dict[str, Any]) -> dict[str, Any]:
     elif "type" in schema:
         kind = schema["type"]
         result["type"] = [kind, "null"] if schema.get("nullable") else kind
-    if schema.get("nullable") and "enum" in result:
+    if schema.get("nullable") and isinstance(result.get("enum"), list):
         result["enum"] = [*result["enum"], None]
-    properties = schema.get("properties") or {}
-    if required := [
-        name for name in schema.get("required") or [] if "default" not in properties.get(name, {})
-    ]:
+    required = [
+        name
+        for name in strings(schema, "required")
+        if "default" not in mapping(schema, "properties", name)
+    ]
+    if required:
         result["required"] = required
     for key in JUNCTORS:
-        if key in schema:
+        if isinstance(schema.get(key), list):
             result[key] = [_branch(branch) for branch in schema[key]]
     if "not" in schema:
         result["not"] = _branch(schema["not"])
     return result
 
 
-def _branch(schema: dict[str, Any]) -> dict[str, Any]:
+def _branch(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
     result = _validations(schema)
     if "properties" in schema:
-        result["properties"] = {k: _branch(v) for k, v in schema["properties"].items()}
-    if isinstance(schema.get("items"), dict):
-        result["items"] = _branch(schema["items"])
-    if isinstance(schema.get("additionalProperties"), dict):
-        result["additionalProperties"] = _branch(schema["additionalProperties"])
+        result["properties"] = _each(schema["properties"], _branch)
+    for key in ("items", "additionalProperties"):
+        if key in schema:
+            result[key] = _branch(schema[key])
     return result
+
+
+def _each(schemas: Any, convert: Callable[[Any], Any]) -> Any:
+    if not isinstance(schemas, dict):
+        return schemas
+    return {name: convert(child) for name, child in schemas.items()}

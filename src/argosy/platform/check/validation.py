@@ -34,7 +34,8 @@ class Violation(NamedTuple):
 
 def violations(context: Context) -> tuple[Violation, ...]:
     """Return what every object's schema says against it."""
-    return tuple(found for obj in context.objects for found in _of_object(context, obj))
+    found = [one for obj in context.objects for one in _of_object(context, obj)]
+    return (*found, *context.broken_schemas)
 
 
 def _of_object(context: Context, obj: Manifest) -> Iterator[Violation]:
@@ -78,12 +79,15 @@ def _compiled(
     known = context.validators
     if (*kind, version) not in known:
         schema = context.definitions[kind].schema(version)
-        registry = context.openapi.registry
-        known[*kind, version] = (
-            jsonschema_rs.Draft4Validator(json_schema(schema), registry=registry)
-            if schema
-            else None
-        )
+        try:
+            known[*kind, version] = jsonschema_rs.Draft4Validator(
+                json_schema(schema or {}), registry=context.openapi.registry
+            )
+        except jsonschema_rs.ValidationError as error:
+            known[*kind, version] = None
+            where = context.definitions[kind].rendered.id
+            message = _short(f"the schema of {version} is none: {error.message}")
+            context.broken_schemas.append(Violation(where, "spec.versions", message, unknown=False))
     return known[*kind, version]
 
 
