@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from argosy.manifests import Manifest
 
-__all__ = ["Health", "State", "assess", "worst"]
+__all__ = ["Health", "State", "assess", "has_health", "worst"]
 
 State = Literal["healthy", "suspended", "progressing", "unknown", "missing", "degraded"]
 ORDER: tuple[State, ...] = (
@@ -68,6 +68,11 @@ def assess(live: Manifest | None) -> Health:
     if conditions is None:
         return HEALTHY
     return _by_conditions(conditions, live)
+
+
+def has_health(group: str, kind: str) -> bool:
+    """Say whether a kind has a rule of its own, apart from the table of conditions."""
+    return (group, kind) in _RULES
 
 
 def _by_conditions(rule: Conditions, live: Manifest) -> Health:

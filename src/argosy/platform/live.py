@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from argosy.kube import KubeApi, ResourceIndex
     from argosy.manifests import Manifest
 
-__all__ = ["LiveObject", "LiveState", "own_fields", "read_live", "read_parents"]
+__all__ = ["LiveObject", "LiveState", "members", "own_fields", "read_live", "read_parents"]
 
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
@@ -153,10 +153,10 @@ async def read_live(
             if found is not None:
                 kinds.setdefault((group, kind), found)
     served = {key: r for key, r in kinds.items() if index.find(r.group, None, r.kind) is not None}
-    calls = [_members(api, served[key]) for key in sorted(served)]
-    members = await together(calls, name="list members")
+    calls = [members(api, served[key]) for key in sorted(served)]
+    listed = await together(calls, name="list members")
     namespaces = await _names(api)
-    objects = {o.id: o for found in members for o in found}
+    objects = {o.id: o for found in listed for o in found}
     absent = [
         (id_, r)
         for id_, r in wanted.items()
@@ -173,7 +173,12 @@ async def _names(api: KubeApi) -> frozenset[str]:
     return frozenset(found)
 
 
-async def _members(api: KubeApi, resource: Resource) -> list[LiveObject]:
+async def members(api: KubeApi, resource: Resource) -> list[LiveObject]:
+    """Return the objects of a kind that are members of any ApplySet.
+
+    Raises:
+        ApiError: see `argosy.kube.errors`.
+    """
     found = api.list(resource, label_selector=PART_OF, metadata_only=True)
     return [live_object(_id(resource, obj), obj["metadata"]) async for obj in found]
 
