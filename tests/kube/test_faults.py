@@ -126,7 +126,7 @@ async def test_an_address_where_nobody_listens_fails_soon(scripted: Script) -> N
         with pytest.raises(Unreachable) as caught:
             await api.version()
     assert len(scripted.waits) == 1
-    assert "http://127.0.0.1:1 cannot be reached: Connect" in str(caught.value)
+    assert "http://127.0.0.1:1 cannot be reached: connection refused" in str(caught.value)
     assert str(caught.value).endswith("is the cluster up?")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import re
 import ssl
@@ -315,4 +316,6 @@ def _reason(error: Exception) -> str:
         return inner.verify_message
     if isinstance(inner, ssl.SSLError):
         return (inner.reason or str(inner)).lower().replace("_", " ")
-    return getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+    if isinstance(inner, OSError) and inner.errno and inner.errno > 0:
+        return os.strerror(inner.errno).lower()  # asyncio's own text repeats the address
+    return str(inner) or type(inner).__name__
