@@ -82,7 +82,7 @@ def command(
     timeout: float,
     **allowed: Any,
 ) -> int:
-    r"""Bring the cluster to the rendered state, in the order that its objects need.
+    """Bring the cluster to the rendered state, in the order that its objects need.
 
     Shows the plan and asks; then applies each object as soon as what it needs is there, and waits
     until every workload is rolled out. Interrupted at any point, the same command goes on.

@@ -32,7 +32,7 @@ def _name(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(name="dev")
 def command() -> None:
-    r"""Start and stop local clusters: a real control plane, simulated nodes, no containers.
+    """Start and stop local clusters: a real control plane, simulated nodes, no containers.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def command() -> None:
 )
 @click.option("--with", "part", metavar="PART", help="Run a part of argosy beside the cluster.")
 def up(name: str, nodes: int | None, webhooks: bool | None, assets: bool, part: str | None) -> None:
-    r"""Start a cluster, or go on with one that was stopped.
+    """Start a cluster, or go on with one that was stopped.
 
     Returns when the API server and the nodes are ready. The first start builds the cluster's
     binary, which takes minutes.
@@ -90,7 +90,7 @@ def up(name: str, nodes: int | None, webhooks: bool | None, assets: bool, part: 
 @click.option("--all", "every", is_flag=True, help="Stop every cluster.")
 @click.option("--delete", is_flag=True, help="Delete its data as well.")
 def down(name: str, every: bool, delete: bool) -> None:
-    r"""Stop a cluster; its data stays for the next `up`.
+    """Stop a cluster; its data stays for the next `up`.
 
     \b
     Example:
@@ -110,7 +110,7 @@ def down(name: str, every: bool, delete: bool) -> None:
 @command.command()
 @_name
 def reset(name: str) -> None:
-    r"""Delete all data of a cluster and start it again, empty, with the same settings.
+    """Delete all data of a cluster and start it again, empty, with the same settings.
 
     \b
     Example:
@@ -128,7 +128,7 @@ def reset(name: str) -> None:
 @click.option("--name", metavar="N", help="Only this cluster.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 def status(name: str | None, output: str) -> None:
-    r"""Show clusters, their processes and what they weigh.
+    """Show clusters, their processes and what they weigh.
 
     The exit code is 1 when a cluster that was named does not run.
 
@@ -156,7 +156,7 @@ def status(name: str | None, output: str) -> None:
 @_name
 @click.option("--path", is_flag=True, help="Print where the file is instead of what is in it.")
 def kubeconfig(name: str, path: bool) -> None:
-    r"""Print a cluster's kubeconfig.
+    """Print a cluster's kubeconfig.
 
     \b
     Example:
@@ -179,7 +179,7 @@ def kubeconfig(name: str, path: bool) -> None:
     help="Refuse what an admission webhook that nobody serves would be asked about.",
 )
 def proxy(name: str, port: int | None, webhooks: bool) -> None:
-    r"""Put a server that behaves badly in front of a cluster, until ^C.
+    """Put a server that behaves badly in front of a cluster, until ^C.
 
     It refuses objects as a real cluster does whose webhooks are not up yet, and injects the faults
     that are PUT to /.argosy/faults.
