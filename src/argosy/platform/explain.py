@@ -1,0 +1,288 @@
+"""Explain why an object, or one field of it, is as it is.
+
+Brings together what the others find out: the target in the rendered tree, its app and the reason
+for it, its first file and line, and who changed what on the way from there to the rendered file.
+Reads the lock and the cache; builds only levels that could tell something, and no app as a whole.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from argosy import yaml
+from argosy.manifests import Change, ObjectId, find_at, format_path, identity, is_secret, mask
+from argosy.platform.explain_app import Layers, asked_at, place_in
+from argosy.platform.explain_blame import Attribution, Blame, differences, overlaps, steps_of
+from argosy.platform.explain_field import line_of, locate
+from argosy.platform.explain_graph import Graph, names_on_the_way, without_schemas
+from argosy.platform.explain_levels import Bench, Span, spans
+from argosy.platform.explain_model import Explanation, Spot, Step
+from argosy.platform.explain_target import Target, TargetError, find_target
+from argosy.platform.places import LOCAL
+from argosy.platform.render import Renderer
+from argosy.platform.tree import RENDERED, TreeError, read_index
+from argosy.sources.lock import LockedTree
+from argosy.sources.trees import DirTree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from argosy.manifests import Manifest, Segment
+    from argosy.platform.config import LoadedPlatform
+    from argosy.platform.explain_graph import Origin
+    from argosy.platform.inputs import Inputs
+    from argosy.platform.tree import Index
+    from argosy.sources.fetch import Fetcher
+    from argosy.sources.trees import Tree
+
+__all__ = ["explain"]
+
+
+def explain(
+    loaded: LoadedPlatform,
+    asked: str,
+    *,
+    namespace: str | None = None,
+    cache: Path,
+    environ: Mapping[str, str],
+    fetcher: Fetcher | None = None,
+) -> Explanation:
+    """Return why an object or a field is as it is.
+
+    Args:
+        loaded: the configuration with its environment.
+        asked: `KIND/NAME` or `KIND/NAME:field.path`.
+        namespace: the object's namespace; None takes any.
+        cache: the cache's root.
+        environ: the process environment, to find engines on PATH.
+        fetcher: where locked content that is missing from the cache may be had.
+
+    Raises:
+        TargetError: the object is not in the tree, or several fit.
+        FieldError: it has no such field.
+        TreeError: nothing is rendered.
+        LockError: the lock is missing or does not cover the app.
+        OutsideError: an engine or the disk failed.
+    """
+    root, env = loaded.root, loaded.env
+    index = read_index(root, env)
+    if index is None:
+        told = f" --env {env}" if env != "default" else ""
+        raise TreeError(
+            f"there is no rendered tree in {RENDERED}/{env}", hint=f"run `argosy render{told}`"
+        )
+
+    def read(app: str, file: str) -> str:
+        return (root / RENDERED / env / app / file).read_text(encoding="utf-8")
+
+    target = find_target(asked, namespace=namespace, index=index, read=read)
+    renderer = Renderer(loaded, cache=cache, env=environ, fetcher=fetcher)
+    return _Case(renderer, target, index, cache=cache, environ=environ, fetcher=fetcher).explain()
+
+
+class _Case:
+    """One question, with what is needed to answer it."""
+
+    def __init__(
+        self,
+        renderer: Renderer,
+        target: Target,
+        index: Index,
+        *,
+        cache: Path,
+        environ: Mapping[str, str],
+        fetcher: Fetcher | None,
+    ) -> None:
+        self._renderer = renderer
+        self._target = target
+        self._index = index
+        self._cache = cache
+        self._environ = environ
+        self._fetcher = fetcher
+        self._loaded = renderer.loaded
+        app = renderer.selection.apps.get(target.app)
+        if app is None:
+            raise TargetError(
+                f"app {target.app} is rendered, but no part of the platform any more",
+                hint="run `argosy render`",
+            )
+        self._app = app
+        self._inputs: Inputs = renderer.inputs.read(app)
+        self._layers = Layers(app, self._loaded, renderer.selection)
+        self._text, self._file = self._rendered()
+        self._whole: Manifest = yaml.load(self._text, file=self._file)
+        self._id = identity(self._whole)
+
+    def explain(self) -> Explanation:
+        app, place = self._app, self._inputs.place
+        path = locate(self._whole, self._target.path) if self._target.path else ()
+        source = self._renderer.lock.sources.get(place.source)
+        found = Explanation(
+            self._id,
+            app.name,
+            app.why,
+            asked=asked_at(app, self._loaded),
+            source=f"{source.url}@{source.ref}" if source and source.ref else "",
+            commit=(source.commit or "") if source else "",
+            rendered=self._file,
+            path=format_path(path),
+        )
+        if not self._renderer.is_fresh(app, self._index):
+            found.notes.append(
+                f"app {app.name} has changed since it was rendered; this explains the old tree "
+                "with the new files: run `argosy render`"
+            )
+        if app.chart or place.kind == "chart":
+            from argosy.platform.explain_chart import explain_chart
+
+            explain_chart(found, self._whole, path, renderer=self._renderer, inputs=self._inputs)
+        else:
+            self._kustomized(found, path)
+        self._secret_rules(found, path)
+        if path:
+            found.value = find_at(mask(self._whole), path)
+        return found
+
+    def _rendered(self) -> tuple[str, str]:
+        root, env = self._loaded.root, self._loaded.env
+        target = self._target
+        if target.file:
+            path = root / RENDERED / env / target.app / target.file
+        else:
+            folder = self._renderer.withheld.store.folder
+            path = folder / f"{target.namespace}_{target.name}.yaml"
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise TreeError(f"{path} is missing", hint="run `argosy render`") from None
+        shown = path.relative_to(root) if path.is_relative_to(root) else path
+        return text, shown.as_posix()
+
+    def _kustomized(self, found: Explanation, path: tuple[Segment, ...]) -> None:
+        place = self._inputs.place
+        graph = Graph(cache(self._tree))
+        others = [
+            ObjectId(self._id.group, self._id.kind, "", one.removesuffix(".yaml").split("_", 2)[2])
+            for one in self._index.apps[self._target.app].files
+            if one.startswith(f"{self._target.kind}_")
+        ]
+        origins = graph.origins(place.source, place.path, self._id, others)
+        if not origins:
+            found.notes.append(
+                "no file of the app holds it: a plugin or a chart inside a kustomization makes it"
+            )
+            return
+        origin = origins[0]
+        found.origin = self._spot(origin.source, origin.file, origin.line)
+        if origin.at:
+            found.said = str(origin.at[0])
+        blame = Blame(graph, place=self._spot, fill=self._layers.fill, value=self._layers.value)
+        attributed = self._blamed(graph, blame, origin)
+        if path:
+            attributed = [one for one in attributed if overlaps(locate_change(one.change), path)]
+            self._field(found, origin, path, attributed, graph)
+        found.steps = steps_of(attributed, fallback=self._fallback(graph), exact=bool(path))
+
+    def _blamed(self, graph: Graph, blame: Blame, origin: Origin) -> list[Attribution]:
+        """Return who changed the object on its way from the origin."""
+        final = _shown(without_schemas(self._whole))
+        start = origin.object()
+        start = _shown(without_schemas(start)) if start is not None else None
+        names = names_on_the_way(origin.id.name, origin.id.kind, origin.chain)
+        ids = tuple(
+            dict.fromkeys([origin.id, self._id, *(origin.id._replace(name=n) for n in names)])
+        )
+        last = self._layers.lines(graph, blame, self._inputs.place)
+        bench = Bench(self._renderer, self._inputs, cache=self._cache, env=self._environ)
+        try:
+            passed = spans(
+                bench,
+                origin,
+                final=final,
+                touches=lambda level: blame.touches(level, ids),
+                start=start,
+                outer=self._layers.any,
+                until=lambda state: not differences(_shown(state), final),
+            )
+        finally:
+            bench.close()
+        shown = [Span(one.levels, _shown(one.before), _shown(one.after)) for one in passed]
+        return blame.attribute(shown, ids=ids, last=last, variable_levels=graph.levels())
+
+    def _field(
+        self,
+        found: Explanation,
+        origin: Origin,
+        path: tuple[Segment, ...],
+        attributed: Sequence[Attribution],
+        graph: Graph,
+    ) -> None:
+        """Say what the field was first, and which line gave it its value."""
+        start = origin.object()
+        if start is not None:
+            found.first = find_at(mask(start), path)
+        made = [one for one in attributed if len(locate_change(one.change)) <= len(path)]
+        if made:
+            last = made[-1]
+            own = last.directive.where if last.directive else self._fallback(graph)(last.level)
+            found.set_by = last.answer.where or own
+        elif origin.text:
+            line = line_of(origin.text, path, line=origin.line)
+            found.set_by = self._spot(origin.source, origin.file, line or origin.line)
+        elif origin.at:
+            found.set_by = self._generated(origin, path)
+
+    def _generated(self, origin: Origin, path: tuple[Segment, ...]) -> Spot:
+        """Return the line of a generator that gives a key of its data."""
+        from argosy.platform.explain_directives import key_of_generator
+
+        level = origin.chain[0]
+        name, index = origin.at
+        entry = level.data[str(name)][index]
+        steps = key_of_generator(entry, str(path[1])) if len(path) > 1 else None
+        at = (*origin.at, *(steps or ()))
+        return self._spot(level.source, level.file.file, level.file.where(at).line)
+
+    def _secret_rules(self, found: Explanation, path: tuple[Segment, ...]) -> None:
+        """Say how the values of a Secret that is kept out of the tree are made."""
+        if not is_secret(self._id) or self._target.file:
+            return
+        found.notes.append("its values are kept out of the rendered tree and never shown")
+        for key, where, said in self._layers.secret(self._id.namespace, self._id.name):
+            place: tuple[Segment, ...] = ("data", key)
+            if not path or overlaps(path, place):
+                changes = [Change(format_path(place), "change", None, None)]
+                found.steps.append(Step("secret", where, said, changes=changes))
+                if path == place:
+                    found.set_by = where
+
+    def _tree(self, source: str) -> Tree:
+        if source == LOCAL:
+            return DirTree(self._loaded.root, label=".")
+        renderer = self._renderer
+        return LockedTree(renderer.lock.get(source), renderer.blobs, fetcher=self._fetcher)
+
+    def _spot(self, source: str, file: str, line: int) -> Spot:
+        return place_in(self._renderer.lock, source, file, line)
+
+    def _fallback(self, graph: Graph) -> Any:
+        sources = {level.file.file: level.source for level in graph.levels()}
+
+        def place(name: str) -> Spot:
+            first = name.partition(" + ")[0]
+            return self._spot(sources.get(first, LOCAL), first or self._file, 0)
+
+        return place
+
+
+def locate_change(change: Change) -> tuple[Segment, ...]:
+    """Return a change's path as segments."""
+    from argosy.manifests import parse_path
+
+    return parse_path(change.path)
+
+
+def _shown(obj: Manifest) -> Manifest:
+    return mask(obj)
