@@ -7,17 +7,18 @@ Reads the lock and the cache; builds only levels that could tell something, and 
 
 from __future__ import annotations
 
+import base64
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from argosy import yaml
-from argosy.manifests import Change, ObjectId, find_at, format_path, identity, is_secret, mask
+from argosy.manifests import ObjectId, find_at, format_path, identity, is_secret, mask, parse_path
 from argosy.platform.explain_app import Layers, asked_at, place_in
 from argosy.platform.explain_blame import Attribution, Blame, differences, overlaps, steps_of
 from argosy.platform.explain_field import line_of, locate
 from argosy.platform.explain_graph import Graph, names_on_the_way, without_schemas
 from argosy.platform.explain_levels import Bench, Span, spans
-from argosy.platform.explain_model import Explanation, Spot, Step
+from argosy.platform.explain_model import Explanation, Spot
 from argosy.platform.explain_target import Target, TargetError, find_target
 from argosy.platform.places import LOCAL
 from argosy.platform.render import Renderer
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from argosy.manifests import Manifest, Segment
+    from argosy.manifests import Change, Manifest, Segment
     from argosy.platform.config import LoadedPlatform
     from argosy.platform.explain_graph import Origin
     from argosy.platform.inputs import Inputs
@@ -117,7 +118,7 @@ class _Case:
 
     def explain(self) -> Explanation:
         app, place = self._app, self._inputs.place
-        path = locate(self._whole, self._target.path) if self._target.path else ()
+        path = locate(_shown(self._whole), self._target.path) if self._target.path else ()
         source = self._renderer.lock.sources.get(place.source)
         found = Explanation(
             self._id,
@@ -140,9 +141,10 @@ class _Case:
             explain_chart(found, self._whole, path, renderer=self._renderer, inputs=self._inputs)
         else:
             self._kustomized(found, path)
-        self._secret_rules(found, path)
+        if not self._target.file:
+            found.notes.append("its values are kept out of the rendered tree and never shown")
         if path:
-            found.value = find_at(mask(self._whole), path)
+            found.value = find_at(_shown(self._whole), path)
         return found
 
     def _rendered(self) -> tuple[str, str]:
@@ -187,9 +189,9 @@ class _Case:
 
     def _blamed(self, graph: Graph, blame: Blame, origin: Origin) -> list[Attribution]:
         """Return who changed the object on its way from the origin."""
-        final = _shown(without_schemas(self._whole))
+        final = without_schemas(self._whole)
+        shown_final = _shown(final)
         start = origin.object()
-        start = _shown(without_schemas(start)) if start is not None else None
         names = names_on_the_way(origin.id.name, origin.id.kind, origin.chain)
         ids = tuple(
             dict.fromkeys([origin.id, self._id, *(origin.id._replace(name=n) for n in names)])
@@ -204,12 +206,12 @@ class _Case:
                 touches=lambda level: blame.touches(level, ids),
                 start=start,
                 outer=self._layers.any,
-                until=lambda state: not differences(_shown(state), final),
+                until=lambda state: not differences(_shown(state), shown_final),
             )
         finally:
             bench.close()
         shown = [Span(one.levels, _shown(one.before), _shown(one.after)) for one in passed]
-        return blame.attribute(shown, ids=ids, last=last, variable_levels=graph.levels())
+        return blame.attribute(shown, ids=ids, last=last, seen=graph.levels())
 
     def _field(
         self,
@@ -222,7 +224,7 @@ class _Case:
         """Say what the field was first, and which line gave it its value."""
         start = origin.object()
         if start is not None:
-            found.first = find_at(mask(start), path)
+            found.first = find_at(_shown(start), path)
         made = [one for one in attributed if len(locate_change(one.change)) <= len(path)]
         if made:
             last = made[-1]
@@ -245,19 +247,6 @@ class _Case:
         at = (*origin.at, *(steps or ()))
         return self._spot(level.source, level.file.file, level.file.where(at).line)
 
-    def _secret_rules(self, found: Explanation, path: tuple[Segment, ...]) -> None:
-        """Say how the values of a Secret that is kept out of the tree are made."""
-        if not is_secret(self._id) or self._target.file:
-            return
-        found.notes.append("its values are kept out of the rendered tree and never shown")
-        for key, where, said in self._layers.secret(self._id.namespace, self._id.name):
-            place: tuple[Segment, ...] = ("data", key)
-            if not path or overlaps(path, place):
-                changes = [Change(format_path(place), "change", None, None)]
-                found.steps.append(Step("secret", where, said, changes=changes))
-                if path == place:
-                    found.set_by = where
-
     def _tree(self, source: str) -> Tree:
         if source == LOCAL:
             return DirTree(self._loaded.root, label=".")
@@ -279,10 +268,16 @@ class _Case:
 
 def locate_change(change: Change) -> tuple[Segment, ...]:
     """Return a change's path as segments."""
-    from argosy.manifests import parse_path
-
     return parse_path(change.path)
 
 
 def _shown(obj: Manifest) -> Manifest:
+    """Return an object as it may be shown; a Secret's values in one place, so that they compare."""
+    if is_secret(identity(obj)) and isinstance(obj.get("stringData"), dict):
+        written = {
+            key: base64.b64encode(str(text).encode()).decode()
+            for key, text in obj["stringData"].items()
+        }
+        obj = {key: value for key, value in obj.items() if key != "stringData"}
+        obj["data"] = {**(obj.get("data") or {}), **written}
     return mask(obj)

@@ -21,7 +21,7 @@ from argosy.platform.placeholders import keys_in, substitute
 from argosy.platform.places import LOCAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from argosy.platform.apps import App, Selection
     from argosy.platform.config import LoadedPlatform
@@ -79,6 +79,10 @@ class Layers:
             found.append(Directive("namespace", where, said, _namespace(app.namespace)))
         found += [one for key in self._loaded.platform.values if (one := self.value(key))]
         for number, rule in enumerate(app.secrets):
+            for key, made in rule.keys.items():
+                where = self.catalogued("secrets", number, "keys", key)
+                said = f"{_made(rule, key)}: {made.why}"
+                found.append(Directive("secret", where, said, _secret(rule, key)))
             for index, follow in enumerate(rule.follow):
                 where = self.catalogued("secrets", number, "follow", index)
                 said = f"taken from key {follow.key} of Secret {rule.name}: {follow.why}"
@@ -92,14 +96,6 @@ class Layers:
         where = Spot.of(self._loaded.where("values", key))
         said = f"{key}: {self._loaded.platform.values[key]}"
         return Directive("value", where, said, self._value(key))
-
-    def secret(self, namespace: str, name: str) -> Iterator[tuple[str, Spot, str]]:
-        """Yield how each key of a Secret is made: the key, the rule's line, and what it says."""
-        for number, rule in enumerate(self._app.secrets):
-            if rule.covers(namespace, name):
-                for key, made in rule.keys.items():
-                    where = self.catalogued("secrets", number, "keys", key)
-                    yield key, where, f"{_made(rule, key)}: {made.why}"
 
     def catalogued(self, *steps: str | int) -> Spot:
         """Return a line of the app in the catalogue."""
@@ -166,6 +162,17 @@ def _namespace(value: str) -> Callable[[Edit], Answer]:
     def answer(edit: Edit) -> Answer:
         mine = edit.change.path == "metadata.namespace" and edit.change.new == value
         return Answer(SURE) if mine else NEVER
+
+    return answer
+
+
+def _secret(rule: SecretRule, key: str) -> Callable[[Edit], Answer]:
+    def answer(edit: Edit) -> Answer:
+        covered = any(
+            (id_.group, id_.kind) == ("", "Secret") and rule.covers(id_.namespace, id_.name)
+            for id_ in edit.ids
+        )
+        return Answer(SURE) if covered and edit.keys[:2] == ("data", key) else NEVER
 
     return answer
 

@@ -7,6 +7,7 @@ one to write a field wins. What no line explains is told with its kustomization 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,7 +20,7 @@ from argosy.platform.explain_directives import (
     Directive,
     Edit,
     directives,
-    variables,
+    late,
 )
 from argosy.platform.explain_model import Spot, Step
 from argosy.platform.explain_patches import patch_directives, replacement_directives
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from argosy.platform.explain_graph import Graph, Level
     from argosy.platform.explain_levels import Span
 
-__all__ = ["Attribution", "Blame", "differences", "overlaps", "steps_of"]
+__all__ = ["Attribution", "Blame", "Difference", "differences", "overlaps", "steps_of"]
 
 
+_VARIABLE = re.compile(r"\$\([^)\s]+\)")
 UNKNOWN = "which line of it did this is not known"
 
 
@@ -99,7 +101,7 @@ class Blame:
         *,
         ids: tuple[ObjectId, ...],
         last: Sequence[Directive],
-        variable_levels: Sequence[Level],
+        seen: Sequence[Level],
     ) -> list[Attribution]:
         """Return who made each change, from the origin outwards.
 
@@ -107,10 +109,11 @@ class Blame:
             spans: what the levels made of the object.
             ids: all names that the object has had.
             last: what is laid over the app, and what the render itself does.
-            variable_levels: kustomizations whose `vars:` may have been filled in.
+            seen: all kustomizations of the app: their `vars:` and the names of what they
+                generate are filled in wherever they are known.
         """
         spans = list(spans)
-        vars_ = [one for level in variable_levels for one in variables(level, self.spot)]
+        vars_ = [one for level in seen for one in late(level, self.spot)]
         filled: set[str] = set()
         found: list[Attribution] = []
         for index, span in enumerate(spans):
@@ -118,8 +121,9 @@ class Blame:
             if index == len(spans) - 1:
                 candidates += last
             where = " + ".join(level.file.file for level in span.levels)
-            for change in differences(span.before, span.after):
-                edit = Edit(change, (*ids, identity(span.before)), span.before, self._fill)
+            for change, was in differences(span.before, span.after):
+                names = (*ids, identity(span.before))
+                edit = Edit(change, names, span.before, self._fill, was)
                 best = _best(candidates, edit)
                 if best is None or best[1].score < SURE:
                     # vars are filled in by each build with what its own level knows
@@ -127,21 +131,25 @@ class Blame:
                     if best is not None and best[0] in vars_:
                         filled.add(change.path)
                 if best is None and change.path in filled:
-                    continue  # the variable's own object changed; the line is told already
+                    continue  # what the variable stands for changed; its line is told already
                 if best is None and change.op == "order":
                     continue
                 directive, answer = best or (None, Answer(0))
                 level = directive.level if directive else where
                 found.append(Attribution(change, directive, answer, level))
-                found += self._placeholders(change, answer)
+                found += self._filled_in(change, answer, vars_)
         return found
 
-    def _placeholders(self, change: Change, answer: Answer) -> list[Attribution]:
-        """Return the values that filled the placeholders in what a line says."""
+    def _filled_in(
+        self, change: Change, answer: Answer, late_: Sequence[Directive]
+    ) -> list[Attribution]:
+        """Return the lines that filled the placeholders and variables in what a line says."""
         text = msgspec.json.encode(answer.raw).decode() if answer.raw is not None else ""
-        if MARK not in text:
-            return []
-        lines = [self._value(key) for key in dict.fromkeys(keys_in(text))]
+        lines: list[Directive | None] = []
+        if MARK in text:
+            lines += [self._value(key) for key in dict.fromkeys(keys_in(text))]
+        named = dict.fromkeys(_VARIABLE.findall(text))
+        lines += [one for one in late_ if one.what == "vars" and one.said.startswith(tuple(named))]
         return [
             Attribution(change, line, Answer(SURE), line.level)
             for line in lines
@@ -173,32 +181,81 @@ def steps_of(
         step = steps.setdefault(key, step)
         places.setdefault(key, set()).add(where)
         step.changes.append(one.change)
-        step.sure = step.sure and answer.score == SURE
+        step.sure = step.sure and (answer.score == SURE or one.change.op == "order")
     for key, step in steps.items():
         if len(places[key]) == 1:
             step.where = next(iter(places[key]))
     return list(steps.values())
 
 
-def differences(before: Manifest, after: Manifest) -> list[Change]:
-    """Return what differs, mappings that came or went as a whole cut into their fields."""
-    found: list[Change] = []
-    for change in diff(before, after):
-        found += _cut(change)
-    return [change for change in found if not (change.op == "remove" and change.old is None)]
+class Difference(NamedTuple):
+    """A change; `was` is its path before, where that is another one (an item was renamed)."""
+
+    change: Change
+    was: str = ""
 
 
-def _cut(change: Change) -> list[Change]:
+def differences(before: Manifest, after: Manifest) -> list[Difference]:
+    """Return what differs, as those tell it who write transforms.
+
+    Mappings that came or went as a whole are cut into their fields; items of a list that went
+    while as many came are taken for the same ones under another name.
+    """
+    found: list[Difference] = []
+    for one in _paired(diff(before, after)):
+        found += _cut(one)
+    gone = [one for one in found if one.change.op == "remove" and one.change.old is None]
+    return [one for one in found if one not in gone]
+
+
+def _paired(changes: Sequence[Change]) -> list[Difference]:
+    """Pair up items that went with those that came in the same list."""
+    lists: dict[str, tuple[list[Change], list[Change]]] = {}
+    for change in changes:
+        path = parse_path(change.path)
+        if change.op in {"add", "remove"} and path and isinstance(path[-1], Match):
+            gone, came = lists.setdefault(format_path(path[:-1]), ([], []))
+            (came if change.op == "add" else gone).append(change)
+    pairs: dict[str, Change] = {}
+    for gone, came in lists.values():
+        if len(gone) == len(came):
+            pairs |= {old.path: new for old, new in zip(gone, came, strict=True)}
+    told = {new.path for new in pairs.values()}
+    found: list[Difference] = []
+    for change in changes:
+        partner = pairs.get(change.path) if change.op == "remove" else None
+        if partner is not None:
+            found += _renamed(change, partner)
+        elif not (change.op == "add" and change.path in told):
+            found.append(Difference(change))
+    return found
+
+
+def _renamed(old: Change, new: Change) -> list[Difference]:
+    """Return what differs between an item and itself under another name."""
+    if not isinstance(old.old, dict) or not isinstance(new.new, dict):
+        return [Difference(Change(new.path, "change", old.old, new.new), old.path)]
+    found = []
+    for inner in diff(old.old, new.new):
+        below = parse_path(inner.path)
+        was = format_path((*parse_path(old.path), *below))
+        path = format_path((*parse_path(new.path), *below))
+        found.append(Difference(Change(path, inner.op, inner.old, inner.new), was))
+    return found
+
+
+def _cut(one: Difference) -> list[Difference]:
+    change = one.change
     path = parse_path(change.path)
     value = change.new if change.op == "add" else change.old
     plain = bool(path) and isinstance(path[-1], str)
     if change.op not in {"add", "remove"} or not isinstance(value, dict) or not value or not plain:
-        return [change]
-    found: list[Change] = []
+        return [one]
+    found: list[Difference] = []
     for key, inner in value.items():
         here = format_path((*path, key))
         old, new = (None, inner) if change.op == "add" else (inner, None)
-        found += _cut(Change(here, change.op, old, new))
+        found += _cut(Difference(Change(here, change.op, old, new)))
     return found
 
 

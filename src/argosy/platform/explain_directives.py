@@ -30,7 +30,7 @@ __all__ = [
     "Edit",
     "directives",
     "key_of_generator",
-    "variables",
+    "late",
 ]
 
 NO, LIKELY, SURE = 0, 1, 2
@@ -63,12 +63,19 @@ class Edit:
         ids: what the object is called before, at its origin and behind.
         before: the object before the level.
         fill: puts the platform's values in the place of placeholders.
+        was: the change's path before, "" when it is the same.
     """
 
     change: Change
     ids: tuple[ObjectId, ...]
     before: Manifest = field(repr=False)
     fill: Callable[[Any], Any] = field(repr=False)
+    was: str = ""
+
+    @property
+    def old_path(self) -> tuple[Segment, ...]:
+        """The path before, where an item of a list has another name now."""
+        return parse_path(self.was) if self.was else self.path
 
     @property
     def path(self) -> tuple[Segment, ...]:
@@ -152,8 +159,11 @@ def _labelled(data: dict[str, Any]) -> Iterator[Labelled]:
             yield what, kind, (what, name), name, value
 
 
-def variables(level: Level, spot: Callable[[Level, Sequence[str | int]], Spot]) -> list[Directive]:
-    """Return the `vars:` that a kustomization defines; they are filled in at the very end."""
+def late(level: Level, spot: Callable[[Level, Sequence[str | int]], Spot]) -> list[Directive]:
+    """Return what a kustomization defines that is filled in wherever it is known.
+
+    These are `vars:`, and the names of ConfigMaps and Secrets that are made from their content.
+    """
     found = []
     for index, entry in enumerate(_entries(level.data, "vars")):
         name = str(entry.get("name", ""))
@@ -162,7 +172,22 @@ def variables(level: Level, spot: Callable[[Level, Sequence[str | int]], Spot]) 
         said = f"$({name}) is {path} of {ref.get('kind')} {ref.get('name')}"
         where = spot(level, ("vars", index, "name"))
         found.append(Directive("vars", where, said, _variable(name), level=level.file.file))
+    for kind in ("configMapGenerator", "secretGenerator"):
+        for index, entry in enumerate(_entries(level.data, kind)):
+            found.append(_hashed(level, kind, index, entry, spot))
+    options = level.data.get("generatorOptions")
+    if isinstance(options, dict) and options.get("disableNameSuffixHash"):
+        where = spot(level, ("generatorOptions", "disableNameSuffixHash"))
+        said = "disableNameSuffixHash: true"
+        found.append(Directive("generatorOptions", where, said, _unhashed, level=level.file.file))
     return found
+
+
+def _unhashed(edit: Edit) -> Answer:
+    old, new = edit.change.old, edit.change.new
+    if not isinstance(old, str) or not HASH.search(old):
+        return NEVER
+    return Answer(SURE) if HASH.sub("", old) == new else NEVER
 
 
 def _entries(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -188,8 +213,7 @@ def _namespace(value: str) -> Callable[[Edit], Answer]:
             return Answer(SURE if isinstance(old, dict) else LIKELY)
         if any(isinstance(p, Match) and ("namespace", value) in p.fields for p in edit.path):
             return Answer(SURE)  # an item that is named by its namespace comes as a new item
-        gone = [p for p in edit.path if isinstance(p, Match) and "namespace" in dict(p.fields)]
-        return Answer(LIKELY) if gone and edit.change.op == "remove" else NEVER
+        return NEVER
 
     return answer
 
@@ -277,6 +301,27 @@ def _variable(name: str) -> Callable[[Edit], Answer]:
     return answer
 
 
+def _hashed(
+    level: Level,
+    kind: str,
+    index: int,
+    entry: dict[str, Any],
+    spot: Callable[[Level, Sequence[str | int]], Spot],
+) -> Directive:
+    name = str(entry.get("name", ""))
+
+    def answer(edit: Edit) -> Answer:
+        old, new = edit.change.old, edit.change.new
+        if not isinstance(old, str) or not isinstance(new, str) or not HASH.search(new):
+            return NEVER
+        plain = HASH.sub("", new)
+        named = HASH.sub("", old).endswith(name) and plain.endswith(name)
+        return Answer(SURE) if named else NEVER
+
+    said = f"{name}, named by its content"
+    return Directive(kind, spot(level, (kind, index)), said, answer, level=level.file.file)
+
+
 def _generator(
     level: Level,
     kind: str,
@@ -286,20 +331,10 @@ def _generator(
 ) -> Iterator[Directive]:
     name = str(entry.get("name", ""))
     behavior = str(entry.get("behavior") or "create")
-    where = spot(level, (kind, index))
-
-    def hashed(edit: Edit) -> Answer:
-        old, new = edit.change.old, edit.change.new
-        if not isinstance(old, str) or not isinstance(new, str) or not HASH.search(new):
-            return NEVER
-        plain = HASH.sub("", new)
-        named = HASH.sub("", old).endswith(name) and plain.endswith(name)
-        return Answer(SURE) if named else NEVER
-
-    told = f"{name}, named by its content"
+    yield _hashed(level, kind, index, entry, spot)
     if behavior == "create":
-        yield Directive(kind, where, told, hashed, level=level.file.file)
         return
+    where = spot(level, (kind, index))
 
     def merged(edit: Edit) -> Answer:
         if not any(id_.name == name or HASH.sub("", id_.name) == name for id_ in edit.ids):
@@ -309,10 +344,10 @@ def _generator(
         key = edit.keys[1] if len(edit.keys) > 1 else ""
         steps = key_of_generator(entry, key)
         if steps is None:
-            return Answer(LIKELY if behavior == "replace" else NO)
+            gone = edit.change.op == "remove" and behavior == "replace"
+            return Answer(SURE if gone else NO)
         return Answer(SURE, spot(level, (kind, index, *steps)))
 
-    yield Directive(kind, where, told, hashed, level=level.file.file)
     yield Directive(kind, where, f"{behavior} {name}", merged, level=level.file.file)
 
 

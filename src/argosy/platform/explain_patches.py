@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Body", "patch_directives", "patch_text_directives", "replacement_directives"]
 
 
+_VARIABLE = re.compile(r"\\\$\\\([^)]*\\\)")  # `$(NAME)`, as re.escape writes it
 _BLOCK = re.compile(r"[|>][0-9+-]*[ \t]*(?:#.*)?\Z")
 
 
@@ -247,6 +248,8 @@ def _reach(patch: Any, edit: Edit) -> tuple[int, tuple[str | int, ...], Any]:
     here: Any = patch
     path: tuple[str | int, ...] = ()
     for number, segment in enumerate(edit.path):
+        if here is None and number:
+            return (SURE if edit.change.op == "remove" else LIKELY), path, None
         if isinstance(here, dict) and here.get("$patch") in {"delete", "replace"}:
             return SURE, (*path, "$patch"), None
         if isinstance(here, list):
@@ -296,9 +299,22 @@ def _gives(patch: Any, new: Any) -> bool:
         return all(key in new and _gives(v, new[key]) for key, v in patch.items() if v is not None)
     if isinstance(patch, list) and isinstance(new, list):
         return all(any(_gives(item, other) for other in new) for item in patch)
-    if isinstance(patch, str) and isinstance(new, str) and HASH.search(new):
-        return patch in {new, HASH.sub("", new)}  # a generator's object is named by its content
+    if isinstance(patch, str) and isinstance(new, str) and patch:
+        return _became(patch, new)
     return bool(patch == new) or (str(patch) == str(new) and not isinstance(patch, bool))
+
+
+def _became(patch: str, new: str) -> bool:
+    """Say whether a text that a patch writes can have come out as another.
+
+    A name gets a prefix, a generator's object is named by its content, and `$(NAME)` is filled in.
+    """
+    if patch == new or patch == HASH.sub("", new) or new.endswith(f"-{patch}"):
+        return True
+    if "$(" not in patch:
+        return False
+    pattern = _VARIABLE.sub(".*", re.escape(patch))
+    return re.fullmatch(pattern, new, re.DOTALL) is not None
 
 
 def _json(
@@ -351,13 +367,13 @@ def _scalar(items: list[Any], index: int) -> Segment:
 
 
 def _score(operation: dict[str, Any], pointed: tuple[Segment, ...], edit: Edit) -> int:
-    path, change = edit.path, edit.change
+    path, change = edit.old_path, edit.change
     value = edit.fill(operation.get("value"))
     in_list = bool(pointed) and isinstance(pointed[-1], int | Match)
     if pointed == path[: len(pointed)]:
         if operation.get("op") == "remove":
             return SURE if change.op == "remove" else LIKELY
-        inner = _within(value, path[len(pointed) :])
+        inner = _within(value, edit.path[len(pointed) :])
         return SURE if inner is not None and _gives(inner, change.new) else LIKELY
     if path == pointed[: len(path)]:
         return SURE if operation.get("op") != "remove" else LIKELY
@@ -403,7 +419,9 @@ def _replacement(target: dict[str, Any]) -> Callable[[Edit], Answer]:
 def _field_path(text: str) -> list[str]:
     """Split a replacement's field path at its dots, save the escaped and the bracketed ones."""
     parts = re.split(r"(?<!\\)\.(?![^\[]*\])", text)
-    return [part.replace("\\.", ".") for part in parts if part]
+    plain = [part.replace("\\.", ".") for part in parts if part]
+    # a key with dots stands in brackets of its own: metadata.annotations.[a.b/c]
+    return [part[1:-1] if part.startswith("[") and "=" not in part else part for part in plain]
 
 
 def _along(parts: list[str], path: tuple[Segment, ...]) -> bool:
