@@ -1,0 +1,1 @@
+"""Benchmarks: argosy beside its peers, as ratios in one run."""

@@ -18,7 +18,7 @@ from benchmarks.measure import Row, run, table
 
 __all__ = ["Bench", "main"]
 
-BENCHES = ("render", "apply", "growth")
+BENCHES = ("render", "apply", "growth", "kube")
 PLATFORM = """apiVersion: argosy.dev/v1
 kind: Platform
 metadata: {name: bench}
@@ -29,12 +29,16 @@ kubernetes: "1.35"
 
 @dataclass(frozen=True)
 class Bench:
-    """What every benchmark needs: places and commands."""
+    """What every benchmark needs: places and commands.
+
+    `env` has a cache of its own; `cluster_env` has the user's, with the cluster's binary in it.
+    """
 
     work: Path
     mirror: Path
     kustomize: Path
     env: dict[str, str]
+    cluster_env: dict[str, str]
     argosy: tuple[str, ...]
 
     def platform(self, name: str) -> Path:
@@ -64,7 +68,8 @@ def main() -> None:
             "ARGOSY_CACHE": str(work / "cache"),
         }
         argosy = (sys.executable, "-m", "argosy.cli.main")
-        bench = Bench(work, Path(asked.mirror).absolute(), kustomize, env, argosy)
+        mirror = Path(asked.mirror).absolute()
+        bench = Bench(work, mirror, kustomize, env, dict(os.environ), argosy)
         rows: list[Row] = []
         for name in asked.only or BENCHES:
             print(f"measuring {name} ...", file=sys.stderr, flush=True)
