@@ -14,6 +14,7 @@ import (
 	"argosy.dev/devcluster/internal/components"
 	"argosy.dev/devcluster/internal/prepare"
 	"argosy.dev/devcluster/internal/proxy"
+	"argosy.dev/devcluster/internal/sandbox"
 )
 
 type command struct {
@@ -28,6 +29,7 @@ var commands = map[string]command{
 	"kube-scheduler":          {"the scheduler", components.Scheduler},
 	"kwok":                    {"simulated nodes and pods", components.Kwok},
 	"proxy":                   {"an API server that behaves badly, for tests", proxy.Main},
+	"container":               {"become a process in a file system of its own (the agent starts it)", sandbox.Main},
 	"agent":                   {"nodes, volumes, pods run as processes, and the nodes' own server", agent.Main},
 	"prepare":                 {"write certificates, kubeconfigs and the simulation's stages", prepare.Main},
 }

@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
+	"argosy.dev/devcluster/internal/process"
 	"argosy.dev/devcluster/internal/provision"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -54,6 +56,8 @@ func Main(args []string) int {
 }
 
 func run(ctx context.Context, o options) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(o.dir, "pki", "agent-client.kubeconfig"))
 	if err != nil {
 		return err
@@ -74,7 +78,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(o)
+	runner, err := process.New(ctx, client, factory, o.dir, strings.TrimPrefix(config.Host, "https://"))
+	if err != nil {
+		return fmt.Errorf("pods as processes: %w", err)
+	}
+	server, err := newServer(o, process.Streams{Runner: runner})
 	if err != nil {
 		return err
 	}
@@ -94,7 +102,9 @@ func run(ctx context.Context, o options) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	stop()
 	_ = server.Close()
 	running.Wait()
+	runner.Wait()
 	return err
 }

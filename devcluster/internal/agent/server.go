@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"argosy.dev/devcluster/internal/process"
 )
 
 // newServer is the nodes' own server: what the API server asks a kubelet, it asks here. It answers
 // nobody without a certificate of the cluster's authority for the API server itself, since exec is a
 // shell as the user who runs the cluster; only /healthz is open.
-func newServer(o options) (*http.Server, error) {
+func newServer(o options, streams process.Streams) (*http.Server, error) {
 	pki := filepath.Join(o.dir, "pki")
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(pki, "agent.crt"), filepath.Join(pki, "agent.key"))
 	if err != nil {
@@ -29,6 +31,7 @@ func newServer(o options) (*http.Server, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
+	serveStreams(mux, streams)
 	return &http.Server{
 		Addr:              o.listen,
 		Handler:           mux,

@@ -22,7 +22,7 @@ from argosy.dev import components, ports, state
 from argosy.dev.errors import ClusterFailed, UnknownCluster
 from argosy.dev.health import Health
 from argosy.dev.places import cache_root
-from argosy.dev.process import is_alive, spawn, stop, uninterrupted
+from argosy.dev.process import find_marked, is_alive, spawn, stop, uninterrupted
 from argosy.dev.state import Settings, State
 from argosy.dev.toolchain import ensure
 from argosy.errors import UsageError
@@ -297,6 +297,9 @@ def _stop(folder: Path, current: State) -> None:
     """End all processes, the store last, and write down that there are none."""
     stop([p for p in current.processes if p.name != "etcd"], grace=GRACE)
     stop([p for p in current.processes if p.name == "etcd"], grace=GRACE)
+    # what pods run for real ends with the agent, unless the agent was killed: then its children's
+    # children are left, and known by their PATH
+    stop(find_marked(f"{folder}/tools:"), grace=0)
     current.processes, current.ready = [], False
     state.write(folder, current)
 
