@@ -12,6 +12,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from argosy.errors import ArgosyError
 from argosy.kube import (
     AlreadyExists,
     Conflict,
@@ -26,17 +27,37 @@ from argosy.platform.tasks import first_error
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from argosy.errors import ArgosyError
     from argosy.manifests import ObjectId
     from argosy.platform.model import RenderedObject
     from argosy.platform.waves import Gate, Order, Step
 
-__all__ = ["LOCAL", "Outcome", "Work", "carry_out"]
+__all__ = ["LOCAL", "FieldConflict", "Outcome", "Work", "carry_out"]
 
 WIDTH = 64  # objects under way; the API client may let fewer through
+# definitions under way: each costs the API server a hundred times what another object does, and
+# with more at once everything else waits behind them
+HEAVY_WIDTH = 4
+IDLE_WIDTH = 1  # definitions that nothing waits for, while something else is under way
+HEAVY = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+class FieldConflict(ArgosyError):
+    """Somebody owns fields of an object, and took them after the plan was made (exit code 1)."""
+
+    exit_code = 1
+
 
 # errors that say something about one object, and nothing about the next one
-LOCAL = (AlreadyExists, Conflict, Forbidden, GateClosed, Invalid, NotFound, ServerError)
+LOCAL = (
+    AlreadyExists,
+    Conflict,
+    FieldConflict,
+    Forbidden,
+    GateClosed,
+    Invalid,
+    NotFound,
+    ServerError,
+)
 
 
 @dataclass(frozen=True)
@@ -90,13 +111,23 @@ async def carry_out(
     return run.outcome
 
 
+@dataclass
+class _Lane:
+    """Steps that wait for nothing but their turn."""
+
+    width: int
+    under_way: int = 0
+    ready: list[tuple[int, int, Step]] = field(default_factory=list)
+
+
 class _Run:
     def __init__(self, order: Order, acting: frozenset[ObjectId], work: Work, width: int) -> None:
         self.outcome = Outcome()
         self._work = work
-        self._width = width
-        self._under_way = 0
-        self._ready: list[tuple[int, int, Step]] = []
+        self._normal = _Lane(width)
+        self._heavy = _Lane(min(width, HEAVY_WIDTH))
+        self._idle = _Lane(IDLE_WIDTH)
+        self._waits = 0
         relevant = _relevant(order, acting)
         self._waiting = {
             key: sum(edge.before in relevant for edge in step.after)
@@ -118,20 +149,30 @@ class _Run:
     def _put(self, step: Step) -> None:
         """Take a step that waits for nothing any more: what much waits for goes first."""
         if step.gate is not None:
+            self._waits += 1
             self._group.create_task(self._open(step, step.gate), name=f"wait for {step.gate}")
         elif step.rendered is None:
             self._done(step)
         else:
-            heapq.heappush(self._ready, (-step.height, step.place, step))
+            lane = self._normal
+            if step.rendered.id[:2] == HEAVY:
+                lane = self._heavy if step.height else self._idle
+            heapq.heappush(lane.ready, (-step.height, step.place, step))
 
     def _launch(self) -> None:
-        while self._ready and self._under_way < self._width:
-            step = heapq.heappop(self._ready)[2]
-            if step.rendered is not None:
-                self._under_way += 1
-                self._group.create_task(self._apply(step, step.rendered), name=f"{step.key}")
+        busy = self._waits or any(
+            lane.under_way or lane.ready for lane in (self._normal, self._heavy)
+        )
+        self._idle.width = IDLE_WIDTH if busy else self._heavy.width
+        for lane in (self._normal, self._heavy, self._idle):
+            while lane.ready and lane.under_way < lane.width:
+                step = heapq.heappop(lane.ready)[2]
+                if step.rendered is not None:
+                    lane.under_way += 1
+                    call = self._apply(step, step.rendered, lane)
+                    self._group.create_task(call, name=f"{step.key}")
 
-    async def _apply(self, step: Step, rendered: RenderedObject) -> None:
+    async def _apply(self, step: Step, rendered: RenderedObject, lane: _Lane) -> None:
         try:
             await self._work.perform(rendered)
         except LOCAL as error:
@@ -140,7 +181,7 @@ class _Run:
         else:
             self.outcome.done.append(rendered.id)
             self._done(step)
-        self._under_way -= 1
+        lane.under_way -= 1
         self._launch()
 
     async def _open(self, step: Step, gate: Gate) -> None:
@@ -151,7 +192,8 @@ class _Run:
             self._skip_behind(step)
         else:
             self._done(step)
-            self._launch()
+        self._waits -= 1
+        self._launch()
 
     def _done(self, step: Step) -> None:
         for dependent in self._dependents[step.key]:

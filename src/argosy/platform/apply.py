@@ -19,7 +19,7 @@ from argosy.errors import ArgosyError
 from argosy.kube import ApiError, Conflict, NotFound, Resource
 from argosy.manifests import ObjectId, apply_rank
 from argosy.platform.adopt import take_over
-from argosy.platform.applier import Outcome, Work, carry_out
+from argosy.platform.applier import FieldConflict, Outcome, Work, carry_out
 from argosy.platform.applyset import (
     NAMESPACE,
     Record,
@@ -46,6 +46,7 @@ __all__ = ["ApplyRefused", "Applying", "Board", "Incomplete", "Prepared", "Repor
 
 TIMEOUT = 600.0  # seconds that one gate may take: a large image on a slow line
 TICK = 0.25  # seconds between two looks at what is waited for
+BEHIND = (0.2, 0.5, 1.0, 2.0)  # seconds; how far API servers of one cluster lag behind each other
 GONE = 60.0  # seconds that a replaced object may take to go
 
 
@@ -112,6 +113,7 @@ class Applying:
         self._lease = Lease(api, holder=this_process(), purpose=f"apply {platform.name}")
         self._records: dict[ObjectId, Record] = {}
         self._removed: set[ObjectId] = set()
+        self._own_groups: set[str] = set()
         self._verbs = {a.id: a for a in prepared.plan.actions}
         self.report = Report(prepared.plan)
 
@@ -149,6 +151,7 @@ class Applying:
         try:
             await self._parents(before=True)
             tree = Tree(self._it.scoped.platform)
+            self._own_groups = {group for group, _ in tree.definitions}
             acting = frozenset(
                 a.id for a in self._it.plan.of("create", "update", "adopt", "replace")
             )
@@ -232,19 +235,32 @@ class Applying:
             await self._delete_first(action, resource)
         if action.verb == "adopt" or (self._it.options.adopt and action.verb == "update"):
             await self._take_over(action, resource)
-        try:
-            live = await self._api.apply(
-                body,
-                resource=resource,
-                name=found.id.name,
-                namespace=found.id.namespace,
-                force=action.verb == "adopt" or found.id in self._it.forced,
-            )
-        except Conflict as error:
-            raise Incomplete(conflict_sentence(found.id, error.fields)) from error
+        force = action.verb == "adopt" or found.id in self._it.forced
+        live = await self._send(found, body, resource, force=force)
         metadata = live["metadata"]
         self._records[found.id] = Record(wanted.digest, metadata["uid"], own_fields(metadata))
         ready.expect(found.id, live)
+
+    async def _send(
+        self, found: RenderedObject, body: bytes, resource: Resource, *, force: bool
+    ) -> dict[str, Any]:
+        for pause in (*BEHIND, None):
+            try:
+                return await self._api.apply(
+                    body,
+                    resource=resource,
+                    name=found.id.name,
+                    namespace=found.id.namespace,
+                    force=force,
+                )
+            except Conflict as error:
+                raise FieldConflict(conflict_sentence(found.id, error.fields)) from error
+            except NotFound:
+                # one of several API servers may serve a new kind a moment after the others
+                if pause is None or found.id.group not in self._own_groups:
+                    raise
+                await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
 
     def _resource(self, found: RenderedObject, tree: Tree) -> Resource:
         known = self._it.scoped.resources[found.id]

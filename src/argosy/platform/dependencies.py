@@ -64,13 +64,11 @@ class Tree:
         self.platform = platform
         self.rendered = {o.id: o for o in platform.objects()}
         self.definitions: dict[tuple[str, str], Definition] = {}
-        self.definitions_of: dict[str, list[ObjectId]] = defaultdict(list)
         self.objects: dict[ObjectId, Manifest] = {}
         for found in self.rendered.values():
             if found.id[:2] == CRD:
                 made = definition(found.id, found.text, file=found.file)
                 self.definitions[made.group, made.kind] = made
-                self.definitions_of[found.app].append(found.id)
             else:
                 self.objects[found.id] = found.object()
         self.templates = {
@@ -118,8 +116,15 @@ class Tree:
         return [*made, *self.gates.values()]
 
     def _is_foundation(self, id_: ObjectId) -> bool:
-        """Say whether apps that need this one wait for the object: all but custom resources."""
-        return (id_.group, id_.kind) not in self.definitions and id_ not in self.hooks
+        """Say whether apps that need this one wait for the object.
+
+        Custom resources and webhooks have gates of their own in front of them. Definitions are
+        the API server's slowest work by far, and a controller that starts a moment before its
+        definition simply looks again.
+        """
+        if id_[:2] == CRD or id_ in self.hooks:
+            return False
+        return (id_.group, id_.kind) not in self.definitions
 
     def _edges(self, found: RenderedObject) -> Iterator[Edge]:
         id_ = found.id
@@ -156,8 +161,6 @@ class Tree:
             yield Edge(binding, "start")
         for limit in self.limits.get(pods.namespace, ()):
             yield Edge(limit, "start")
-        for made in self.definitions_of.get(found.app, ()):
-            yield Edge(made, "start")
         for need in self.platform.app(found.app).needs:
             yield Edge(_milestone(need), "needs")
         pod = Subject("", "v1", "Pod", "pods", pods.namespace, pods.labels)

@@ -44,7 +44,9 @@ CONFIGURATIONS = {
 }
 # how nodes say that they are played: by kwok itself, and by argosy's own development cluster
 SIMULATED = {"kwok.x-k8s.io/node", "argosy.dev/devcluster"}
-SERVED_POLL = 0.1  # seconds; the answer is small while nothing has changed (ETag)
+# seconds between two questions, one for all who wait; the server renders a long answer for each
+# while definitions come in, and asking five times as often costs it a quarter of its time
+SERVED_POLL = 0.5
 FIRST_POLL, LAST_POLL = 0.05, 1.0  # seconds between two looks, growing
 LOOK_CLOSER = 3.0  # seconds without success until pods and events are asked for the reason
 
@@ -235,7 +237,7 @@ class Readiness:
         self._asking += 1
         try:
             async with self._changed:
-                while self._index.find(made.group, None, made.kind) is None:
+                while self._index.find(made.group, made.storage, made.kind) is None:
                     if self._poller is None:
                         self._poller = self._group.create_task(self._poll(), name="poll kinds")
                     await self._changed.wait()
