@@ -10,9 +10,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from devcluster_fixtures import free_port, start_cluster
 
 from argosy.dev import cluster
+from devcluster_fixtures import free_port, start_cluster
 
 pytestmark = pytest.mark.apiserver
 

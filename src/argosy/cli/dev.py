@@ -54,8 +54,22 @@ def command() -> None:
     is_flag=True,
     help="Use etcd and kube-apiserver from the folder KUBEBUILDER_ASSETS.",
 )
+@click.option(
+    "--executor",
+    "executors",
+    multiple=True,
+    type=click.Choice(["argo", "tekton"]),
+    help="Build what Argo's or Tekton's pods start with, to run them for real.",
+)
 @click.option("--with", "part", metavar="PART", help="Run a part of argosy beside the cluster.")
-def up(name: str, nodes: int | None, webhooks: bool | None, assets: bool, part: str | None) -> None:
+def up(
+    name: str,
+    nodes: int | None,
+    webhooks: bool | None,
+    assets: bool,
+    executors: tuple[str, ...],
+    part: str | None,
+) -> None:
     """Start a cluster, or go on with one that was stopped.
 
     Returns when the API server and the nodes are ready. The first start builds the cluster's
@@ -75,6 +89,7 @@ def up(name: str, nodes: int | None, webhooks: bool | None, assets: bool, part: 
             name,
             nodes=nodes,
             webhooks=webhooks,
+            executors=executors or None,
             assets=_assets() if assets else None,
             env=os.environ,
             progress=progress,

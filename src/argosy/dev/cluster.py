@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,23 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from argosy.dev import components, ports, state
-from argosy.dev.errors import ClusterFailed, UnknownCluster
-from argosy.dev.health import Health
+from argosy.dev.errors import UnknownCluster
 from argosy.dev.places import cache_root
-from argosy.dev.process import find_marked, is_alive, spawn, stop, uninterrupted
+from argosy.dev.process import is_alive
+from argosy.dev.startup import halt, start
 from argosy.dev.state import Settings, State
 from argosy.dev.toolchain import ensure
 from argosy.errors import UsageError
 from argosy.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Cluster", "clusters_folder", "down", "find", "reset", "up"]
-
-START_SECONDS = 120.0  # a start takes 2; on a machine that compiles it may take 60
-GRACE = 3.0  # seconds to end by itself; the store is then closed with nobody writing to it
-PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG")
 
 
 class Cluster(NamedTuple):
@@ -72,6 +66,7 @@ def up(
     *,
     nodes: int | None = None,
     webhooks: bool | None = None,
+    executors: Sequence[str] | None = None,
     assets: Path | None = None,
     env: Mapping[str, str],
     cache: Path | None = None,
@@ -85,6 +80,8 @@ def up(
         name: what the cluster is called.
         nodes: how many simulated nodes (None: as before, at first 3).
         webhooks: whether admission webhooks are called (None: as before, at first not).
+        executors: `argo`, `tekton`: build their executors, so that their pods can be run for real
+            (None: as before, at first none).
         assets: a folder with `etcd` and `kube-apiserver` to use instead of argosy's own.
         env: the environment; decides the cache and is asked for Go.
         cache: the cache to use instead.
@@ -97,12 +94,13 @@ def up(
     """
     state.check_name(name)
     home = clusters_folder(env, cache)
+    _check_assets(assets)
     binary = ensure("cluster", cache=cache, env=env, progress=progress)
-    programs = components.Programs(binary, _check_assets(assets))
     with _lock(home, name):
         folder = home / name
         old = state.read(folder)
-        settings = _settings(old, nodes=nodes, webhooks=webhooks, assets=assets)
+        wanted = Wishes(nodes, webhooks, executors, assets)
+        settings = _settings(old.settings if old else Settings(), wanted)
         if old and old.ready and all(map(is_alive, old.processes)):
             if old.settings != settings:
                 raise UsageError(
@@ -112,8 +110,13 @@ def up(
             return _describe(old, folder)
         task = f"start cluster {name}"
         progress.start(task)
+        programs = components.Programs(
+            binary,
+            Path(settings.assets) if settings.assets else None,
+            tuple(_executors(settings, cache, env, progress)),
+        )
         current = _claim(home, name, settings, old)
-        _start(current, folder, programs, env, task, progress)
+        start(current, folder, programs, env, task, progress)
         progress.finish(task, current.server)
         return _describe(current, folder)
 
@@ -145,7 +148,7 @@ def down(
         ran = any(map(is_alive, current.processes))
         if ran:
             progress.start(f"stop cluster {name}")
-            _stop(folder, current)
+            halt(folder, current)
             progress.finish(f"stop cluster {name}")
         if delete:
             shutil.rmtree(folder)
@@ -172,6 +175,7 @@ def reset(
         name,
         nodes=kept.nodes,
         webhooks=kept.webhooks,
+        executors=kept.executors,
         assets=Path(kept.assets) if kept.assets else None,
         env=env,
         cache=cache,
@@ -179,26 +183,45 @@ def reset(
     )
 
 
-def _settings(
-    old: State | None, *, nodes: int | None, webhooks: bool | None, assets: Path | None
-) -> Settings:
-    settings = old.settings if old else Settings()
-    if nodes is not None:
-        if nodes < 1:
-            raise UsageError(f"a cluster has at least one node, not {nodes}")
-        settings = msgspec.structs.replace(settings, nodes=nodes)
-    if webhooks is not None:
-        settings = msgspec.structs.replace(settings, webhooks=webhooks)
-    if assets is not None:
-        settings = msgspec.structs.replace(settings, assets=str(assets))
-    return settings
+class Wishes(NamedTuple):
+    """What the caller asked for; None leaves a setting as it was."""
+
+    nodes: int | None
+    webhooks: bool | None
+    executors: Sequence[str] | None
+    assets: Path | None
 
 
-def _check_assets(assets: Path | None) -> Path | None:
+def _settings(settings: Settings, wanted: Wishes) -> Settings:
+    if wanted.nodes is not None and wanted.nodes < 1:
+        raise UsageError(f"a cluster has at least one node, not {wanted.nodes}")
+    for each in wanted.executors or ():
+        if each not in components.EXECUTORS:
+            known = ", ".join(components.EXECUTORS)
+            raise UsageError(f"there is no executor {each!r} (there are {known})")
+    changes = {
+        "nodes": wanted.nodes,
+        "webhooks": wanted.webhooks,
+        "executors": None if wanted.executors is None else tuple(sorted(wanted.executors)),
+        "assets": None if wanted.assets is None else str(wanted.assets),
+    }
+    return msgspec.structs.replace(
+        settings, **{key: value for key, value in changes.items() if value is not None}
+    )
+
+
+def _executors(
+    settings: Settings, cache: Path | None, env: Mapping[str, str], progress: Progress
+) -> Iterator[tuple[str, Path]]:
+    for each in settings.executors:
+        tool, called = components.EXECUTORS[each]
+        yield called, ensure(tool, cache=cache, env=env, progress=progress)
+
+
+def _check_assets(assets: Path | None) -> None:
     for name in components.FIRST if assets else ():
         if assets and not (assets / name).is_file():
             raise UsageError(f"{assets} has no {name}", hint="KUBEBUILDER_ASSETS holds both")
-    return assets
 
 
 def _describe(current: State, folder: Path) -> Cluster:
@@ -211,7 +234,7 @@ def _claim(home: Path, name: str, settings: Settings, old: State | None) -> Stat
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / "logs").mkdir(exist_ok=True)
     if old:
-        _stop(folder, old)
+        halt(folder, old)
     with _lock(home, ""):
         if old and ports.all_free(old.ports):
             chosen = old.ports
@@ -221,87 +244,6 @@ def _claim(home: Path, name: str, settings: Settings, old: State | None) -> Stat
         current = State(name, chosen, settings)
         state.write(folder, current)
     return current
-
-
-def _start(
-    current: State,
-    folder: Path,
-    programs: components.Programs,
-    env: Mapping[str, str],
-    task: str,
-    progress: Progress,
-) -> None:
-    """Start all processes in order; stop them again when that is interrupted."""
-    deadline = time.monotonic() + START_SECONDS
-    _prepare(current, folder, programs)
-    health = Health(folder)
-    try:
-        _launch(components.FIRST, current, folder, programs, env)
-        progress.message(task, "waiting for the API server")
-        api = components.Probe(current.ports.api, "/readyz")
-        health.wait(
-            "the API server",
-            lambda: health.is_well(api),
-            processes=current.processes,
-            deadline=deadline,
-        )
-        _launch(components.AFTER_API, current, folder, programs, env)
-        progress.message(task, "waiting for the nodes")
-        health.wait(
-            "the nodes",
-            lambda: health.nodes_ready(current.ports.api, current.settings.nodes),
-            processes=current.processes,
-            deadline=deadline,
-        )
-        current.ready = True
-        state.write(folder, current)
-    except BaseException:
-        _stop(folder, current)
-        raise
-
-
-def _prepare(current: State, folder: Path, programs: components.Programs) -> None:
-    command = [
-        *(str(programs.cluster), "prepare", f"--dir={folder}", f"--name={current.name}"),
-        *(f"--server={current.server}", f"--agent-port={current.ports.agent}"),
-    ]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, env={})
-    if answer.returncode:
-        raise ClusterFailed(f"the cluster's certificates: {answer.stderr.strip()}")
-
-
-def _launch(
-    names: tuple[str, ...],
-    current: State,
-    folder: Path,
-    programs: components.Programs,
-    env: Mapping[str, str],
-) -> None:
-    passed_on = {key: env[key] for key in PASSED_ON if key in env}
-    for name in names:
-        argv = components.command(
-            name,
-            cluster=current.name,
-            folder=folder,
-            ports=current.ports,
-            settings=current.settings,
-            programs=programs,
-        )
-        with uninterrupted():
-            log = folder / "logs" / f"{name}.log"
-            current.processes.append(spawn(name, argv, log=log, env=passed_on))
-            state.write(folder, current)
-
-
-def _stop(folder: Path, current: State) -> None:
-    """End all processes, the store last, and write down that there are none."""
-    stop([p for p in current.processes if p.name != "etcd"], grace=GRACE)
-    stop([p for p in current.processes if p.name == "etcd"], grace=GRACE)
-    # what pods run for real ends with the agent, unless the agent was killed: then its children's
-    # children are left, and known by their PATH
-    stop(find_marked(f"{folder}/tools:"), grace=0)
-    current.processes, current.ready = [], False
-    state.write(folder, current)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from argosy.dev.state import Ports, Settings
 
-__all__ = ["AFTER_API", "FIRST", "Probe", "Programs", "command", "probe"]
+__all__ = ["AFTER_API", "EXECUTORS", "FIRST", "Probe", "Programs", "command", "probe"]
 
 FIRST = ("etcd", "kube-apiserver")
 AFTER_API = ("kube-controller-manager", "kube-scheduler", "kwok", "agent")
@@ -21,11 +21,18 @@ HOST = "127.0.0.1"
 QPS = ("--kube-api-qps=500", "--kube-api-burst=1000")  # the default of 20 makes rollouts wait
 
 
+EXECUTORS = {
+    "argo": ("argoexec", "argoexec"),
+    "tekton": ("tekton-entrypoint", "entrypoint"),
+}  # name -> (tool, what the pods of Argo Workflows and Tekton call it)
+
+
 class Programs(NamedTuple):
     """The binaries: ours for everything, unless the user brought etcd and kube-apiserver."""
 
     cluster: Path
     assets: Path | None = None
+    executors: tuple[tuple[str, Path], ...] = ()  # name in the pods, binary
 
     def start(self, name: str) -> list[str]:
         """Return the beginning of the command line of the component `name`."""

@@ -38,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     nodes: int = 3
     webhooks: bool = False
+    executors: tuple[str, ...] = ()  # argo, tekton: what their pods start with
     assets: str = ""  # folder with etcd and kube-apiserver to use instead of ours
 
 

@@ -29,7 +29,7 @@ from argosy.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["TOOLS", "Tool", "ensure"]
+__all__ = ["TOOLS", "Tool", "ensure", "ensure_tool"]
 
 
 class Tool(NamedTuple):
@@ -67,6 +67,18 @@ TOOLS = {
         1300,
         "-s -w -X helm.sh/helm/v3/internal/version.version=v3.21.4",
     ),
+    "argoexec": Tool(
+        "argoexec",
+        "tools/argoexec",
+        "github.com/argoproj/argo-workflows/v3/cmd/argoexec",
+        2100,
+    ),
+    "tekton-entrypoint": Tool(
+        "tekton-entrypoint",
+        "tools/tekton-entrypoint",
+        "github.com/tektoncd/pipeline/cmd/entrypoint",
+        900,
+    ),
 }
 
 
@@ -86,7 +98,22 @@ def ensure(
     """
     if name not in TOOLS:
         raise UsageError(f"there is no tool {name!r}", hint=did_you_mean(name, TOOLS) or None)
-    tool = TOOLS[name]
+    return ensure_tool(TOOLS[name], cache=cache, env=env, progress=progress)
+
+
+def ensure_tool(
+    tool: Tool,
+    *,
+    cache: Path | None = None,
+    env: Mapping[str, str],
+    progress: Progress = NO_PROGRESS,
+) -> Path:
+    """Return the binary of `tool`, as `ensure` does for those that have a name.
+
+    Raises:
+        NoGo: there is no Go, and none could be installed.
+        BuildFailed: Go refused.
+    """
     module = module_folder(tool.module)
     place = (cache or cache_root(env)) / "bin"
     link, stamp = place / tool.binary, place / f".{tool.binary}.stamp"
