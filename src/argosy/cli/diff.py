@@ -12,6 +12,7 @@ import click
 from argosy.cli.options import (
     apps_option,
     cache_dir,
+    cluster_options,
     directory_option,
     env_option,
     output_option,
@@ -31,8 +32,7 @@ __all__ = ["command"]
     "--against", metavar="REV", help="Compare with the tree in this commit (default: HEAD)."
 )
 @click.option("--live", is_flag=True, help="Compare with the cluster, by dry-run apply.")
-@click.option("--kubeconfig", type=click.Path(path_type=Path), metavar="FILE", help="For --live.")
-@click.option("--context", metavar="NAME", help="The kubeconfig's context, for --live.")
+@cluster_options
 @output_option
 def command(
     directory: Path,

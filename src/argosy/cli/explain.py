@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from argosy.cli.options import (
     cache_dir,
+    cluster_options,
     directory_option,
     env_option,
     mirror_option,
     output_option,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["command"]
 
@@ -25,6 +29,8 @@ __all__ = ["command"]
 @directory_option
 @env_option
 @mirror_option
+@click.option("--live", is_flag=True, help="Also say who wrote it in the cluster, and when.")
+@cluster_options
 @output_option
 def command(
     asked: str,
@@ -33,6 +39,9 @@ def command(
     directory: Path,
     env: str | None,
     mirror: Path | None,
+    live: bool,
+    kubeconfig: Path | None,
+    context: str | None,
     output: str,
 ) -> int:
     """Say why an object, or one field of it, is as it is.
@@ -46,6 +55,7 @@ def command(
       argosy explain deploy/ml-pipeline:spec.replicas -n kubeflow
       argosy explain 'cm/workflow-controller-configmap:data.sso'
       argosy explain 'svc/ml-pipeline:metadata.labels.app.kubernetes.io/name'
+      argosy explain --live deploy/katib-ui:spec.replicas
     """
     from argosy.platform.config import load_platform
     from argosy.platform.explain import explain
@@ -63,6 +73,20 @@ def command(
         environ=os.environ,
         fetcher=fetcher_for(mirror, cache=cache, env=os.environ, offline=True),
     )
+    if live:
+        from argosy.manifests import parse_path
+        from argosy.platform.explain_live import live_owners
+
+        owners = live_owners(
+            found.id,
+            parse_path(found.path),
+            kubeconfig=kubeconfig,
+            context=context,
+            environ=os.environ,
+        )
+        if owners is None:
+            found.notes.append("it is not in the cluster")
+        found.owners = owners or []
     if output == "json":
         import msgspec
 

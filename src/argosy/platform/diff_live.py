@@ -8,10 +8,11 @@ defaults, conversions and fields of controllers make no noise. Nothing is writte
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from argosy.kube import ApiError, Invalid, KubeApi, load_kubeconfig
 from argosy.manifests import diff
+from argosy.manifests.listkeys import find_keys, matches
 from argosy.platform.apply import prepare
 from argosy.platform.applyset import PART_OF
 from argosy.platform.diff import AppDiff, ObjectDiff, PlatformDiff
@@ -215,15 +216,24 @@ def _refused(rendered: RenderedObject, live: Manifest, error: Invalid) -> Object
     )
 
 
-def _part(live: Manifest, wanted: Manifest) -> Manifest:
-    """Return what a live object holds of the fields that are wanted; lists are taken whole."""
-    return {
-        key: _part(live[key], value)
-        if isinstance(value, dict) and isinstance(live[key], dict)
-        else live[key]
-        for key, value in wanted.items()
-        if key in live
-    }
+def _part(live: Any, wanted: Any, path: tuple[str, ...] = (), kind: str = "") -> Any:
+    """Return what a live object holds of the fields that are wanted."""
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        kind = kind or str(wanted.get("kind", ""))
+        return {
+            key: _part(live[key], value, (*path, key), kind)
+            for key, value in wanted.items()
+            if key in live
+        }
+    if isinstance(wanted, list) and isinstance(live, list):
+        keys = find_keys(path, kind, live, wanted)
+        if keys is not None:
+            named = dict(zip(matches(wanted, keys), wanted, strict=True))
+            return [
+                _part(item, named[name], path, kind) if name in named else item
+                for name, item in zip(matches(live, keys), live, strict=True)
+            ]
+    return live
 
 
 def _quiet(obj: Manifest) -> Manifest:

@@ -19,11 +19,12 @@ from argosy.platform.explain_field import line_of, locate
 from argosy.platform.explain_graph import Graph, names_on_the_way, without_schemas
 from argosy.platform.explain_levels import Bench, Span, spans
 from argosy.platform.explain_model import Explanation, Spot
-from argosy.platform.explain_target import Target, TargetError, find_target
+from argosy.platform.explain_target import Target, TargetError, find_target, parts_of
 from argosy.platform.places import LOCAL
 from argosy.platform.render import Renderer
 from argosy.platform.tree import RENDERED, TreeError, read_index
 from argosy.sources.lock import LockedTree
+from argosy.sources.paths import join
 from argosy.sources.trees import DirTree
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class _Case:
         place = self._inputs.place
         graph = Graph(cache(self._tree))
         others = [
-            ObjectId(self._id.group, self._id.kind, "", one.removesuffix(".yaml").split("_", 2)[2])
+            ObjectId(self._id.group, self._id.kind, *parts_of(one)[1:])
             for one in self._index.apps[self._target.app].files
             if one.startswith(f"{self._target.kind}_")
         ]
@@ -183,7 +184,7 @@ class _Case:
         blame = Blame(graph, place=self._spot, fill=self._layers.fill, value=self._layers.value)
         attributed = self._blamed(graph, blame, origin)
         if path:
-            attributed = [one for one in attributed if overlaps(locate_change(one.change), path)]
+            attributed = [one for one in attributed if _concerns(one.change, path)]
             self._field(found, origin, path, attributed, graph)
         found.steps = steps_of(attributed, fallback=self._fallback(graph), exact=bool(path))
 
@@ -225,13 +226,18 @@ class _Case:
         start = origin.object()
         if start is not None:
             found.first = find_at(_shown(start), path)
+        exact = [one.change for one in attributed if one.change.path == format_path(path)]
+        if found.first is None and exact:
+            found.first = exact[0].old
         made = [one for one in attributed if len(locate_change(one.change)) <= len(path)]
+        line = line_of(origin.text, path, line=origin.line) if origin.text else 0
+        if not made and not line:
+            made = list(attributed[:1])  # the field came with what is in it
         if made:
             last = made[-1]
             own = last.directive.where if last.directive else self._fallback(graph)(last.level)
             found.set_by = last.answer.where or own
         elif origin.text:
-            line = line_of(origin.text, path, line=origin.line)
             found.set_by = self._spot(origin.source, origin.file, line or origin.line)
         elif origin.at:
             found.set_by = self._generated(origin, path)
@@ -243,7 +249,14 @@ class _Case:
         level = origin.chain[0]
         name, index = origin.at
         entry = level.data[str(name)][index]
-        steps = key_of_generator(entry, str(path[1])) if len(path) > 1 else None
+        key = str(path[1]) if len(path) > 1 else ""
+        steps = key_of_generator(entry, key) if key else None
+        if steps and steps[0] in {"files", "envs"}:
+            named = str(entry[str(steps[0])][steps[1]])
+            file = join(level.dir, named.partition("=")[2] or named)
+            text = self._tree(level.source).read(file).decode(errors="replace").splitlines()
+            numbers = [n for n, one in enumerate(text, 1) if one.partition("=")[0] == key]
+            return self._spot(level.source, file, numbers[0] if numbers else 1)
         at = (*origin.at, *(steps or ()))
         return self._spot(level.source, level.file.file, level.file.where(at).line)
 
@@ -264,6 +277,12 @@ class _Case:
             return self._spot(sources.get(first, LOCAL), first or self._file, 0)
 
         return place
+
+
+def _concerns(change: Change, path: tuple[Segment, ...]) -> bool:
+    """Say whether a change is about a field; the order of a list is not about its items."""
+    own = locate_change(change)
+    return overlaps(own, path) and not (change.op == "order" and len(own) < len(path))
 
 
 def locate_change(change: Change) -> tuple[Segment, ...]:

@@ -136,6 +136,9 @@ class Blame:
                     continue
                 directive, answer = best or (None, Answer(0))
                 level = directive.level if directive else where
+                if directive in vars_ and directive is not None and directive.what == "vars":
+                    found += self._filled_in(change, answer._replace(raw=change.old), vars_)
+                    continue
                 found.append(Attribution(change, directive, answer, level))
                 found += self._filled_in(change, answer, vars_)
         return found
@@ -148,7 +151,8 @@ class Blame:
         lines: list[Directive | None] = []
         if MARK in text:
             lines += [self._value(key) for key in dict.fromkeys(keys_in(text))]
-        named = dict.fromkeys(_VARIABLE.findall(text))
+        now = change.new if isinstance(change.new, str) else ""
+        named = [name for name in dict.fromkeys(_VARIABLE.findall(text)) if name not in now]
         lines += [one for one in late_ if one.what == "vars" and one.said.startswith(tuple(named))]
         return [
             Attribution(change, line, Answer(SURE), line.level)

@@ -168,7 +168,9 @@ def late(level: Level, spot: Callable[[Level, Sequence[str | int]], Spot]) -> li
     for index, entry in enumerate(_entries(level.data, "vars")):
         name = str(entry.get("name", ""))
         ref = entry.get("objref") or {}
-        path = (entry.get("fieldref") or {}).get("fieldPath", "metadata.name")
+        field_ = entry.get("fieldref") or {}
+        # Go reads keys in any case, and Kubeflow has both
+        path = field_.get("fieldPath") or field_.get("fieldpath") or "metadata.name"
         said = f"$({name}) is {path} of {ref.get('kind')} {ref.get('name')}"
         where = spot(level, ("vars", index, "name"))
         found.append(Directive("vars", where, said, _variable(name), level=level.file.file))

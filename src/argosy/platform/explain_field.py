@@ -125,7 +125,15 @@ def _step(here: Any, segment: Segment, path: tuple[Segment, ...], obj: Manifest)
         if keys is not None:
             index = segment if isinstance(segment, int) else _position(here, segment)
             return matches(here, keys)[index]
+        if isinstance(segment, int) and is_set(here):
+            return Match((("", here[segment]),))
     return segment
+
+
+def is_set(items: list[Any]) -> bool:
+    """Say whether the items of a list name themselves: texts and numbers, none twice."""
+    plain = all(isinstance(item, str | int) and not isinstance(item, bool) for item in items)
+    return plain and len(set(items)) == len(items)
 
 
 def _position(items: list[Any], segment: Match) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from argosy.platform.tree import Index
 
-__all__ = ["Target", "TargetError", "find_target"]
+__all__ = ["Target", "TargetError", "find_target", "parts_of"]
 
 SHOWN = 10  # candidates that are listed
 CRD = "customresourcedefinition.apiextensions.k8s.io"
@@ -118,11 +118,17 @@ def find_target(
 def _objects(index: Index) -> Iterable[Target]:
     for app, entry in index.apps.items():
         for file in entry.files:
-            kind, namespace, name = file.removesuffix(".yaml").split("_", 2)
-            yield Target(app, file, kind, namespace, unquote(name))
+            yield Target(app, file, *parts_of(file))
         for secret in entry.secrets:
             namespace, _, name = secret.rpartition("/")
             yield Target(app, "", "secret", namespace, name)
+
+
+def parts_of(file: str) -> tuple[str, str, str]:
+    """Return kind (`deployment.apps`), namespace and name of the object in a file of the tree."""
+    kind, namespace, name = file.removesuffix(".yaml").split("_", 2)
+    # upper case is encoded behind everything else, the digits of `%3A` included
+    return kind, namespace, unquote(unquote(name))
 
 
 def _name_and_path(rest: str, names: set[str]) -> tuple[str, str]:

@@ -49,7 +49,8 @@ def lines(found: Explanation) -> Iterator[str]:
         yield from _step(number, step)
     for owner in found.owners:
         place = owner.path or found.path
-        yield f"  live      {place}: {owner.manager} ({owner.operation}, {owner.time})"
+        told = (owner.operation, owner.time)
+        yield f"  live      {place}: {owner.manager} ({', '.join(filter(None, told))})"
 
 
 def to_dict(found: Explanation) -> dict[str, Any]:
