@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -180,3 +181,27 @@ def test_an_impossible_name_and_an_unknown_one_are_refused():
         cluster.up("../escape", env=os.environ)
     with pytest.raises(UnknownCluster, match="there is no cluster 'nowhere'"):
         cluster.down("nowhere", env=os.environ)
+
+
+def test_every_process_listens_on_loopback_alone(devcluster):
+    inodes = set()
+    for process in _processes(devcluster):
+        for entry in Path(f"/proc/{process.pid}/fd").iterdir():
+            target = os.readlink(entry)
+            if target.startswith("socket:["):
+                inodes.add(target[8:-1])
+    listening = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:  # 0A is LISTEN
+                listening.append(fields[1].split(":")[0])
+    assert len(listening) >= len(PROCESSES) - 1  # kwok listens nowhere
+    assert set(listening) == {"0100007F"}  # 127.0.0.1 as the kernel writes it
+
+
+def test_nobody_reads_without_a_certificate_or_a_token(devcluster):
+    stranger = Api(cluster.Cluster(*devcluster[:4]))
+    stranger._tls = ssl.create_default_context(cafile=str(devcluster.dir / "pki" / "ca.crt"))
+    assert stranger.request("GET", "/api/v1/secrets")[0] == 403
+    assert stranger.request("GET", "/readyz")[0] == 200

@@ -21,10 +21,10 @@ RESULTS = "/apis/argoproj.io/v1alpha1/namespaces/default/workflowtaskresults"
 ANNOTATION = {"argosy.dev/run": "process"}
 
 
-@pytest.fixture(scope="module")
-def executing():
-    """Return a cluster whose pods find Argo's and Tekton's executors."""
-    found = start_cluster("exec", nodes=1, executors=("argo", "tekton"))
+@pytest.fixture
+def executing(request):
+    """Return a cluster whose pods find the executor that the test names."""
+    found = start_cluster("exec", nodes=1, executors=(request.param,))
     yield found
     cluster.down(found.name, delete=True, env=os.environ)
 
@@ -56,6 +56,7 @@ def _step(name, script, **flags):
     }
 
 
+@pytest.mark.parametrize("executing", ["tekton"], indirect=True)
 def test_a_tekton_step_reports_its_results_and_waits_for_its_predecessor(executing):
     source = ["/ko-app/entrypoint", "init", "/ko-app/entrypoint", "/tekton/bin/entrypoint"]
     first = _step("one", "printf 1 > /tekton/steps/made", post_file="/tekton/run/0/out")
@@ -130,6 +131,7 @@ def _install_task_results(api):
     )
 
 
+@pytest.mark.parametrize("executing", ["argo"], indirect=True)
 def test_an_argo_step_reports_its_output_parameters(executing):
     _install_task_results(executing.api)
     parameter = {"name": "sum", "valueFrom": {"path": "/tmp/sum"}}
