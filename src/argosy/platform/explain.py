@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from argosy import yaml
 from argosy.manifests import ObjectId, find_at, format_path, identity, is_secret, mask, parse_path
+from argosy.platform.definitions import outline
 from argosy.platform.explain_app import Layers, asked_at, place_in
 from argosy.platform.explain_blame import Attribution, Blame, differences, overlaps, steps_of
 from argosy.platform.explain_field import line_of, locate
 from argosy.platform.explain_graph import Graph, names_on_the_way, without_schemas
 from argosy.platform.explain_levels import Bench, Span, spans
 from argosy.platform.explain_model import Explanation, Spot
-from argosy.platform.explain_target import Target, TargetError, find_target, parts_of
+from argosy.platform.explain_target import CRD, Target, TargetError, find_target, parts_of
 from argosy.platform.places import LOCAL
 from argosy.platform.render import Renderer
 from argosy.platform.tree import RENDERED, TreeError, read_index
@@ -114,7 +115,7 @@ class _Case:
         self._inputs: Inputs = renderer.inputs.read(app)
         self._layers = Layers(app, self._loaded, renderer.selection)
         self._text, self._file = self._rendered()
-        self._whole: Manifest = yaml.load(self._text, file=self._file)
+        self._whole = self._parsed()
         self._id = identity(self._whole)
 
     def explain(self) -> Explanation:
@@ -162,6 +163,13 @@ class _Case:
             raise TreeError(f"{path} is missing", hint="run `argosy render`") from None
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         return text, shown.as_posix()
+
+    def _parsed(self) -> Manifest:
+        """Read the rendered object; schemas take long and are read only when they are asked for."""
+        if self._target.kind == CRD and "schema" not in self._target.path:
+            return without_schemas(outline(self._text, file=self._file))
+        whole: Manifest = yaml.load(self._text, file=self._file)
+        return whole
 
     def _kustomized(self, found: Explanation, path: tuple[Segment, ...]) -> None:
         place = self._inputs.place

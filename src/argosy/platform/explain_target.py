@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from argosy.platform.tree import Index
 
-__all__ = ["Target", "TargetError", "find_target", "parts_of"]
+__all__ = ["CRD", "Target", "TargetError", "find_target", "parts_of"]
 
 SHOWN = 10  # candidates that are listed
 CRD = "customresourcedefinition.apiextensions.k8s.io"
