@@ -187,7 +187,7 @@ def test_every_process_listens_on_loopback_alone(devcluster):
     inodes = set()
     for process in _processes(devcluster):
         for entry in Path(f"/proc/{process.pid}/fd").iterdir():
-            target = os.readlink(entry)
+            target = str(entry.readlink())
             if target.startswith("socket:["):
                 inodes.add(target[8:-1])
     listening = []

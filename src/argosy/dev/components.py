@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
     from argosy.dev.state import Ports, Settings
 
-__all__ = ["AFTER_API", "EXECUTORS", "FIRST", "Probe", "Programs", "command", "probe"]
+__all__ = ["AFTER_API", "EARLY", "EXECUTORS", "FIRST", "Probe", "Programs", "command", "probe"]
 
 FIRST = ("etcd", "kube-apiserver")
-AFTER_API = ("kube-controller-manager", "kube-scheduler", "kwok", "agent")
+EARLY = ("agent", "kwok")  # administrators: they need no role, only a server that answers
+AFTER_API = ("kube-controller-manager", "kube-scheduler")
 
 HOST = "127.0.0.1"
 QPS = ("--kube-api-qps=500", "--kube-api-burst=1000")  # the default of 20 makes rollouts wait

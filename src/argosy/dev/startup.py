@@ -46,6 +46,14 @@ def start(
         _launch(components.FIRST, current, folder, programs, env)
         progress.message(task, "waiting for the API server")
         api = components.Probe(current.ports.api, "/readyz")
+        # while the server makes its first roles, the nodes can be made already
+        health.wait(
+            "the API server",
+            lambda: health.answers(current.ports.api),
+            processes=current.processes,
+            deadline=deadline,
+        )
+        _launch(components.EARLY, current, folder, programs, env)
         health.wait(
             "the API server",
             lambda: health.is_well(api),

@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["TOOLS", "Tool", "ensure", "ensure_tool"]
 
 
+class Missing(NamedTuple):
+    """A file that a published module lacks, because its own build copies it from another."""
+
+    module: str
+    file: str
+    like: str
+
+
 class Tool(NamedTuple):
     """What a tool is built from."""
 
@@ -40,6 +48,7 @@ class Tool(NamedTuple):
     package: str  # what `go build` is asked for
     packages: int  # how many a cold build compiles, for the progress bar
     ldflags: str = "-s -w"
+    missing: Missing | None = None
 
 
 VERSION = "k8s.io/component-base/version"
@@ -72,6 +81,11 @@ TOOLS = {
         "tools/argoexec",
         "github.com/argoproj/argo-workflows/v3/cmd/argoexec",
         2100,
+        missing=Missing(
+            "github.com/argoproj/argo-workflows/v3",
+            "workflow/executor/osspecific/signal_linux.go",
+            "workflow/executor/osspecific/signal_darwin.go",
+        ),
     ),
     "tekton-entrypoint": Tool(
         "tekton-entrypoint",
@@ -184,10 +198,33 @@ def _build(
         copy, made = Path(scratch) / "module", Path(scratch) / tool.binary
         shutil.copytree(module, copy)  # the packaged modules may be read-only
         command = [str(go.command), "build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false"]
-        command += ["-ldflags", tool.ldflags, "-o", str(made), tool.package]
         variables = {**env, **go.env, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": ""}
+        if tool.missing:
+            _complete(tool.missing, go.command, copy, variables)
+        command += ["-ldflags", tool.ldflags, "-o", str(made), tool.package]
         _run(command, copy, variables, tool, progress)
         made.replace(binary)
+
+
+def _complete(missing: Missing, go: Path, folder: Path, env: Mapping[str, str]) -> None:
+    """Build from a copy of the module that has the file: go.mod in `folder` is made to say so."""
+    answer = subprocess.run(
+        [str(go), "mod", "download", "-json", missing.module],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode:
+        raise BuildFailed(f"{missing.module} could not be had: {answer.stderr.strip()}")
+    copy = folder.parent / "completed"
+    shutil.copytree(json.loads(answer.stdout)["Dir"], copy)
+    target = copy / missing.file
+    target.parent.chmod(0o755)  # Go's module cache is read-only
+    shutil.copyfile(copy / missing.like, target)
+    with (folder / "go.mod").open("a") as file:
+        file.write(f"\nreplace {missing.module} => {copy}\n")
 
 
 def _run(
