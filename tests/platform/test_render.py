@@ -14,10 +14,12 @@ import pytest
 
 from argosy import yaml
 from argosy.errors import ArgosyError, OutsideError
+from argosy.manifests import ObjectId
 from argosy.platform.config import load_platform
 from argosy.platform.output import OutputError
-from argosy.platform.render import RenderReport, one_at_a_time, render
-from argosy.platform.tree import TreeError, load_rendered
+from argosy.platform.hold import one_at_a_time
+from argosy.platform.render import RenderReport, render
+from argosy.platform.tree import TreeError, file_name, load_rendered
 from argosy.platform.withheld import load_with_secrets
 from platforms import DEPLOYMENT, add_app, write_files, write_platform
 
@@ -330,3 +332,8 @@ def test_a_release_renders_to_exactly_the_objects_of_upstreams_own_build(
     assert len(crds) >= 60
     assert all(yaml.load(crd.text)["spec"]["versions"][0]["schema"] for crd in crds)
     assert run(root, engines_env, tmp_path).built == {}
+
+
+def test_names_that_a_file_system_refuses_are_encoded_once() -> None:
+    name = file_name(ObjectId("rbac.authorization.k8s.io", "ClusterRole", "", "system:Aggregate"))
+    assert name == "clusterrole.rbac.authorization.k8s.io__system%3A%41ggregate.yaml"

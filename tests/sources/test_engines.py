@@ -276,3 +276,16 @@ async def test_apps_with_remotes_build_from_the_lock_within_their_own_folders(
     for path, sign in apps.items():
         text = await build(kustomize, space.path("kf", path), env=os.environ, root=space.dest)
         assert sign in text
+
+
+async def test_a_build_that_asks_for_all_memory_is_stopped_and_said(tmp_path, engines_env):
+    anchors = "".join(
+        f"  a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else 'z'}]\n" for i in range(10)
+    )
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\nx:\n"
+    (tmp_path / "a.yaml").write_text(head + anchors)
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    engine = find_kustomize(env=engines_env, cache=tmp_path)
+    tuning = Tuning(address_space=1500 << 20)
+    with pytest.raises(EngineError, match="ran out of the memory that a build may take"):
+        await build(engine, tmp_path, env=engines_env, app="x", tuning=tuning)

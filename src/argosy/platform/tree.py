@@ -12,7 +12,6 @@ import hashlib
 import os
 import shutil
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -41,6 +40,7 @@ __all__ = [
 
 RENDERED = "rendered"
 INDEX = "index.json"
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._")
 FORMAT = 1  # of the index; a tree of another format is rendered anew
 
 
@@ -67,7 +67,11 @@ class IndexedApp(Struct, frozen=True, omit_defaults=True):
 
 
 class Index(Struct, frozen=True):
-    """`rendered/<env>/index.json`: what was rendered from what."""
+    """`rendered/<env>/index.json`: what was rendered from what.
+
+    `provided` names apps that are left out although others need them, with those others: the
+    cluster has them.
+    """
 
     format: int
     platform: str
@@ -75,6 +79,7 @@ class Index(Struct, frozen=True):
     kubernetes: str
     engines: dict[str, str]
     apps: dict[str, IndexedApp]
+    provided: dict[str, tuple[str, ...]] = {}
 
 
 def file_name(of: ObjectId) -> str:
@@ -85,7 +90,7 @@ def file_name(of: ObjectId) -> str:
     percent-encoded, so that two objects never share a file.
     """
     kind = of.kind.lower() + (f".{of.group}" if of.group else "")
-    escaped = "".join(f"%{ord(c):02X}" if c.isupper() else c for c in quote(of.name, safe=""))
+    escaped = "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in of.name.encode())
     return f"{kind}_{of.namespace}_{escaped}.yaml"
 
 
@@ -180,7 +185,9 @@ def load_rendered(
         paths = [*(folder / file for file in entry.files), *sorted(beside.get(name, []))]
         objects = tuple(_read(root, path, name) for path in paths)
         apps.append(RenderedApp(name, entry.needs, objects))
-    return RenderedPlatform(index.platform, env, index.kubernetes, tuple(apps), index.release)
+    return RenderedPlatform(
+        index.platform, env, index.kubernetes, tuple(apps), index.release, tuple(index.provided)
+    )
 
 
 def _read(root: Path, path: Path, app: str) -> RenderedObject:

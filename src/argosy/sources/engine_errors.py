@@ -31,6 +31,12 @@ def explain(command: str, code: int | None, errors: bytes, root: Path, app: str)
         more = ", perhaps for want of memory" if -code == signal.SIGKILL else ""
         return EngineError(f"{told(app)}{name} was ended by {signal.Signals(-code).name}{more}")
     text = errors.decode(errors="replace")
+    if _OUT_OF_MEMORY in text:
+        return EngineError(
+            f"{told(app)}{name} ran out of the memory that a build may take",
+            hint="a file asks for more than it should; look for YAML anchors that use each other",
+        )
+    text = text.split("\ngoroutine ", 1)[0]  # what a crash prints behind its reason
     for prefix in dict.fromkeys((str(root), str(root.resolve()))):
         text = text.replace(f"{prefix}/", "").replace(f"'{prefix}'", "'.'")
     lines = [line.strip() for line in text.splitlines()]
@@ -44,6 +50,7 @@ def explain(command: str, code: int | None, errors: bytes, root: Path, app: str)
     )
 
 
+_OUT_OF_MEMORY = "runtime: out of memory"  # Go's own words
 _PREFIX = re.compile(r"^(Error: |error: |E\d{4} .*? err=\"?)")
 # Kustomize tries each entry as a file first and as a folder second, and tells both tries.
 _TRIED_AS_FILE = re.compile(

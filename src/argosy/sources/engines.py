@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,7 @@ __all__ = ["Engine", "Tuning", "build", "find_helm", "find_kustomize", "run_engi
 
 KUSTOMIZE_LEAST = (5, 4)
 HELM_LEAST = (3, 14)
+MEMORY_LIMIT = 4 << 30  # bytes of address space; the largest part of Kubeflow takes 1.3 GiB of it
 VERSION_TIMEOUT = 30.0  # seconds; a first start from a cold disk takes one
 BUILD_TIMEOUT = 600.0  # seconds; the slowest component of Kubeflow takes three
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
@@ -45,12 +47,14 @@ class Engine(NamedTuple):
 class Tuning(NamedTuple):
     """The Go runtime's settings for a run; None leaves Go's own default.
 
-    A higher `gogc` is faster and takes more memory, within `memory_limit` ("250MiB").
+    A higher `gogc` is faster and takes more memory, within `memory_limit` ("250MiB"), which Go
+    tries to keep; `address_space` (bytes) is what the system lets a run have at most.
     """
 
     gogc: int | None = None
     maxprocs: int | None = None
     memory_limit: str | None = None
+    address_space: int = MEMORY_LIMIT
 
     def environment(self) -> dict[str, str]:
         """Return the settings as Go reads them."""
@@ -208,7 +212,12 @@ async def build(
     # The folder as an argument, not as working directory: kustomize then names files in full.
     command.append(str(folder))
     output = await run_engine(
-        command, cwd=folder, env=_environment(env, tuning), app=app, root=root or folder
+        command,
+        cwd=folder,
+        env=_environment(env, tuning),
+        app=app,
+        root=root or folder,
+        address_space=tuning.address_space,
     )
     return output.decode()
 
@@ -274,7 +283,13 @@ def _helm_home(chart: Path) -> dict[str, str]:
 
 
 async def run_engine(
-    command: list[str], *, cwd: Path, env: Mapping[str, str], app: str, root: Path
+    command: list[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    app: str,
+    root: Path,
+    address_space: int = MEMORY_LIMIT,
 ) -> bytes:
     """Run a command and return what it prints; a cancelled run kills it and its children.
 
@@ -295,6 +310,7 @@ async def run_engine(
         )
     except OSError as error:
         raise EngineError(f"{told(app)}{command[0]} does not run: {error.strerror}") from error
+    _limit_memory(process.pid, address_space)
     try:
         async with asyncio.timeout(BUILD_TIMEOUT):
             output, errors = await process.communicate()
@@ -309,6 +325,14 @@ async def run_engine(
     if process.returncode == 0:
         return output
     raise explain(command[0], process.returncode, errors, root, app)
+
+
+def _limit_memory(pid: int, most: int) -> None:
+    """Keep a build from taking the machine's memory; a few lines of YAML can ask for all of it."""
+    prlimit = getattr(resource, "prlimit", None)  # Linux alone can limit another process
+    if prlimit is not None:
+        with contextlib.suppress(ProcessLookupError):
+            prlimit(pid, resource.RLIMIT_AS, (most, most))
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:
