@@ -128,7 +128,7 @@ def parts_of(file: str) -> tuple[str, str, str]:
     """Return kind (`deployment.apps`), namespace and name of the object in a file of the tree."""
     kind, namespace, name = file.removesuffix(".yaml").split("_", 2)
     # upper case is encoded behind everything else, the digits of `%3A` included
-    return kind, namespace, unquote(unquote(name))
+    return kind, namespace, unquote(name)
 
 
 def _name_and_path(rest: str, names: set[str]) -> tuple[str, str]:
