@@ -215,6 +215,26 @@ def proxy(name: str, port: int | None, webhooks: bool) -> None:
         signal.pause()
 
 
+@command.command()
+@click.argument("names", nargs=-1)
+def tools(names: tuple[str, ...]) -> None:
+    """Build kustomize and helm (or the tools that are named) from their Go modules.
+
+    They go to argosy's cache, where `argosy render` finds them when there are none on PATH.
+
+    \b
+    Example:
+      argosy dev tools
+      argosy dev tools kustomize
+    """
+    from argosy.cli.progress import open_progress
+    from argosy.dev.toolchain import ensure
+
+    with open_progress() as progress:
+        for name in names or ("kustomize", "helm"):
+            click.echo(f"{name}: {ensure(name, env=os.environ, progress=progress)}")
+
+
 def _as_text(cluster: ClusterStatus) -> str:
     state = "running" if cluster.running else "stopped" if not cluster.components else "broken"
     lines = [f"{cluster.name}: {state}, {cluster.server}, {cluster.nodes} nodes"]
