@@ -72,7 +72,7 @@ async def prepare(
     kinds = {(o.id.group, o.id.kind) for o in platform.objects()}
     if any(index.find(group, None, kind) is None for group, kind in kinds):
         index = await api.resources(fresh=True)  # what is remembered may be older than the CRDs
-    everything = scope(platform, index)
+    everything = scope(platform, index, namespace=api.config.namespace)
     chosen = everything.platform.only(apps)
     scoped = Scoped(chosen, {o.id: everything.resources[o.id] for o in chosen.objects()})
     state = await read_live(api, platform.name, platform.env, wanted=scoped.resources, index=index)

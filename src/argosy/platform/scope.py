@@ -44,12 +44,15 @@ class Scoped:
         self.resources = resources
 
 
-def scope(platform: RenderedPlatform, index: ResourceIndex) -> Scoped:
+def scope(
+    platform: RenderedPlatform, index: ResourceIndex, *, namespace: str = "default"
+) -> Scoped:
     """Return a platform with each object's resource.
 
     Args:
         platform: the rendered tree.
         index: what the cluster serves.
+        namespace: where an object goes that needs a namespace and names none, as with kubectl.
 
     Raises:
         UnknownKind: a kind is not served and the tree does not define it.
@@ -65,8 +68,9 @@ def scope(platform: RenderedPlatform, index: ResourceIndex) -> Scoped:
             if key not in kinds:
                 kinds[key] = index.find(key[0], None, key[1]) or own.resource(found)
             resource = kinds[key]
-            if not resource.namespaced and found.id.namespace:
-                found = replace(found, id=found.id._replace(namespace=""))  # noqa: PLW2901
+            placed = found.id.namespace or namespace if resource.namespaced else ""
+            if placed != found.id.namespace:
+                found = replace(found, id=found.id._replace(namespace=placed))  # noqa: PLW2901
             objects.append(found)
             resources[found.id] = resource
         apps.append(RenderedApp(app.name, app.needs, tuple(objects)))
