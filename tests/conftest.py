@@ -9,8 +9,9 @@ import pytest
 
 from argosy.dev import toolchain
 from devcluster_fixtures import devcluster, namespace
+from repositories import repository
 
-__all__ = ["devcluster", "engines_env", "namespace", "upstream"]
+__all__ = ["devcluster", "engines_env", "namespace", "repository", "upstream"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -16,8 +16,8 @@ from argosy import yaml
 from argosy.errors import ArgosyError, OutsideError
 from argosy.manifests import ObjectId
 from argosy.platform.config import load_platform
-from argosy.platform.output import OutputError
 from argosy.platform.hold import one_at_a_time
+from argosy.platform.output import OutputError
 from argosy.platform.render import RenderReport, render
 from argosy.platform.tree import TreeError, file_name, load_rendered
 from argosy.platform.withheld import load_with_secrets

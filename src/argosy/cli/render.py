@@ -88,6 +88,8 @@ def _print(report: RenderReport) -> None:
     )
     for name, by in report.provided.items():
         click.echo(f"{name} is left out, so the cluster must have it: {', '.join(by)} need it")
+    for hook in report.left_out:
+        click.echo(f"left out {hook}: this Helm hook has no place in a rendered tree")
     for credential in report.credentials:
         click.echo(
             f"made a login: {credential.user} ({credential.use}); "

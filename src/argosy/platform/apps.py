@@ -112,6 +112,7 @@ def select(loaded: LoadedPlatform) -> Selection:
                 where=where,
                 hint="give yours another name, or exclude the catalogue's",
             )
+        _check_values_files(loaded, index, added)
         apps[added.name] = _added(added, where, platform.apps.overlays)
     _check_overlays(loaded, apps)
     excluded = set(release.expand(platform.apps.exclude)) if release else set()
@@ -192,6 +193,19 @@ def _added(added: AddedApp, where: Location, overlays: Mapping[str, str]) -> App
         values_files=added.valuesFiles,
         namespace=added.namespace or "",
     )
+
+
+def _check_values_files(loaded: LoadedPlatform, index: int, added: AddedApp) -> None:
+    root = loaded.root.resolve()
+    for number, file in enumerate(added.valuesFiles):
+        where = loaded.where("apps", "add", index, "valuesFiles", number)
+        path = (root / file).resolve()
+        if not path.is_relative_to(root):
+            raise ConfigError(
+                f"the values file {file!r} lies outside the platform's directory", where=where
+            )
+        if not path.is_file():
+            raise ConfigError(f"there is no values file {file!r}", where=where)
 
 
 def _check_overlays(loaded: LoadedPlatform, apps: Mapping[str, App]) -> None:

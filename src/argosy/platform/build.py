@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from argosy import yaml
+from argosy.platform.charts import archive_of, check_chart_folder, refuse_unnamed, values_of
 from argosy.platform.crds import SchemaStore, SchemaTouched, reaches_into_schemas
 from argosy.platform.places import LOCAL
 from argosy.sources.engines import Tuning, build, template
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from argosy.sources.fetch import Fetcher
     from argosy.sources.lock import Lock
 
-__all__ = ["Builder", "Engines"]
+__all__ = ["RELEASE_NAMESPACE", "Builder", "Engines"]
+
+RELEASE_NAMESPACE = "default"  # of a chart whose app names none, as helm has it
 
 WRAPPERS = "_apps"  # where the kustomizations of argosy's own stand in a workspace
 # Two builds at a time: kustomize's own garbage collection is a third of its time when it may
@@ -65,6 +68,7 @@ class Builder:
         fetcher: for contents that are missing there.
         engines: kustomize, and helm where an app is a chart.
         kubernetes: the target's minor version, which charts are told.
+        values: what stands for placeholders in Helm values.
         env: the user's environment.
     """
 
@@ -78,6 +82,7 @@ class Builder:
         fetcher: Fetcher | None,
         engines: Engines,
         kubernetes: str,
+        values: Mapping[str, str | int | float | bool],
         env: Mapping[str, str],
     ) -> None:
         self._folder = folder
@@ -87,6 +92,7 @@ class Builder:
         self._fetcher = fetcher
         self._engines = engines
         self._kubernetes = kubernetes
+        self._values = values
         self._env = env
         self._schemas = SchemaStore()
         self._reaching: set[tuple[str, str]] = set()
@@ -172,30 +178,50 @@ class Builder:
     async def _chart(self, inputs: Inputs) -> str:
         if self._engines.helm is None:
             raise EngineError(f"{inputs.app.name}: helm is needed to render a chart")
-        space = self.whole(inputs)
-        app = inputs.app
-        values = [self._root / file for file in app.values_files]
-        if app.values:
-            text = yaml.dump(dict(app.values))
-            values.append(space.write(f"{WRAPPERS}/{app.name}/values.yaml", text))
-        chart = space.path(inputs.place.source, inputs.place.path)
-        packed = sorted(chart.glob("*.tgz"))
-        return await template(
+        space, app, place = self.whole(inputs), inputs.app, inputs.place
+        chart = archive_of(space.path(place.source, place.path))
+        check_chart_folder(app, chart, place.path)
+        told = values_of(app, self._root, self._values)
+        folder = f"{WRAPPERS}/{app.name}"
+        files = [space.write(f"{folder}/values-{n}.yaml", t) for n, t in enumerate(told.texts)]
+        text = await template(
             self._engines.helm,
-            packed[0] if inputs.place.source != LOCAL and packed else chart,
+            chart,
             release=app.name,
-            namespace=app.namespace or "default",
+            namespace=app.namespace or RELEASE_NAMESPACE,
             kube_version=f"{self._kubernetes}.0",
-            values=values,
+            values=files,
             env=self._env,
             app=app.name,
             tuning=TUNING,
             twice=True,
         )
+        return await self._overlaid(space, inputs, text) if app.overlay else text
+
+    async def _overlaid(self, space: Workspace, inputs: Inputs, text: str) -> str:
+        """Lay the user's overlay over what a chart gave."""
+        app = inputs.app
+        folder = f"{WRAPPERS}/{app.name}"
+        space.write(f"{folder}/chart.yaml", text)
+        overlay = posixpath.join(LOCAL, posixpath.normpath(app.overlay))
+        wrapper = {
+            "resources": ["chart.yaml"],
+            "components": [posixpath.relpath(overlay, folder)],
+        }
+        file = space.write(f"{folder}/kustomization.yaml", yaml.dump(wrapper))
+        return await build(
+            self._engines.kustomize,
+            file.parent,
+            env=self._env,
+            root=space.dest,
+            app=app.name,
+            tuning=TUNING,
+        )
 
     def _plain(self, inputs: Inputs) -> str:
         """Return the documents of a folder of YAML files, or of one file, as they are."""
         found = inputs.reads[inputs.place.source]
+        refuse_unnamed(inputs.app, inputs.place.path, found.files)
         tree = (
             DirTree(self._root, label=".")
             if inputs.place.is_local

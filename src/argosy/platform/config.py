@@ -363,6 +363,8 @@ def _check_app(
     app: AddedApp, steps: Steps, platform: Platform, origins: dict[Steps, Location]
 ) -> None:
     _check_name(app.name, (*steps, "name"), origins)
+    if app.namespace is not None:
+        _check_name(app.namespace, (*steps, "namespace"), origins)
     where = nearest(origins, steps)
     if app.source is not None and app.source not in platform.sources:
         hint = did_you_mean(app.source, platform.sources)

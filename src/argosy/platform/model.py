@@ -7,7 +7,7 @@ mostly passed on as text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,7 @@ class RenderedPlatform:
         kubernetes: the Kubernetes minor version that it is meant for, such as "1.35".
         apps: in an order in which each one stands after those that it needs.
         release: the Kubeflow release of the catalogue, "" when there is none.
+        provided: apps that are left out although others need them: the cluster has them.
     """
 
     name: str
@@ -79,6 +80,7 @@ class RenderedPlatform:
     kubernetes: str
     apps: tuple[RenderedApp, ...]
     release: str = ""
+    provided: tuple[str, ...] = ()
 
     def objects(self) -> Iterator[RenderedObject]:
         """Yield every object of every app, in the apps' order."""
@@ -101,4 +103,4 @@ class RenderedPlatform:
         if not names:
             return self
         kept = tuple(app for app in self.apps if app.name in names)
-        return RenderedPlatform(self.name, self.env, self.kubernetes, kept, self.release)
+        return replace(self, apps=kept)

@@ -17,6 +17,7 @@ import msgspec
 from argosy import yaml
 from argosy.errors import UsageError
 from argosy.manifests import ObjectId, flatten, identity, is_secret, split
+from argosy.platform.hooks import HOOK_MARK, translate_hooks
 from argosy.platform.placeholders import MARK, keys_in, substitute
 from argosy.platform.tree import file_name
 
@@ -43,12 +44,14 @@ class AppOutput:
         ids: file name to identity.
         secrets: Secrets with data, which do not enter the tree.
         keys: placeholders that the output used or still holds.
+        left_out: Helm hooks that have no place in a rendered tree.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     ids: dict[str, ObjectId] = field(default_factory=dict)
     secrets: list[Manifest] = field(default_factory=list)
     keys: frozenset[str] = frozenset()
+    left_out: tuple[str, ...] = ()
 
 
 def split_output(
@@ -59,6 +62,8 @@ def split_output(
     namespace: str = "",
     is_namespaced: Callable[[ObjectId], bool] | None = None,
     tidy: bool = False,
+    hooks: bool = False,
+    keys: frozenset[str] = frozenset(),
 ) -> AppOutput:
     """Return the objects in an engine's output.
 
@@ -69,14 +74,23 @@ def split_output(
         namespace: for namespaced objects that name none; needs `is_namespaced`.
         is_namespaced: says whether objects of a kind live in a namespace.
         tidy: print every object anew, for engines that keep their sources' layout.
+        hooks: turn Helm's hooks into Argo CD's.
+        keys: placeholders that were filled in before the engine ran.
 
     Raises:
         OutputError: an object comes twice.
         UsageError: a document is no object.
     """
     output = AppOutput()
-    keys = set(keys_in(text))
+    used = keys.union(keys_in(text))
+    left_out: list[str] = []
     for document in split(text, file=f"the output of {app}"):
+        if hooks and HOOK_MARK in document.text:
+            hooked = translate_hooks(document.object())
+            if hooked is None:
+                left_out.append(str(document.id))
+                continue
+            document = split(yaml.dump(hooked))[0]  # noqa: PLW2901 (the same document, translated)
         for id_, body, parsed in _objects(document, values, namespace, is_namespaced, tidy=tidy):
             name = file_name(id_)
             if name in output.files or any(identity(s) == id_ for s in output.secrets):
@@ -87,7 +101,7 @@ def split_output(
                 output.files[name] = body
                 output.ids[name] = id_
     return AppOutput(
-        dict(sorted(output.files.items())), output.ids, output.secrets, frozenset(keys)
+        dict(sorted(output.files.items())), output.ids, output.secrets, used, tuple(left_out)
     )
 
 

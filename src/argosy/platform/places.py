@@ -68,7 +68,8 @@ def place_of(app: App, loaded: LoadedPlatform, selection: Selection) -> Place:
         if source.oci is not None and not chart:
             repository, _, chart = source.oci.rpartition("/")
         ref = ChartRef(repository, chart, app.version)
-        return Place(f"{app.source}-{chart}-{app.version}", "", "chart", ref)
+        archive = remote_name(ref).rpartition("/")[2]
+        return Place(f"{app.source}-{chart}-{app.version}", archive, "chart", ref)
     path = posixpath.normpath(posixpath.join(source.path or ".", app.path))
     if path.startswith(("..", "/")):
         raise ConfigError(

@@ -3,15 +3,11 @@
 An app whose inputs have the digests that the index states, and whose files are as the index
 states, is not built. The others are built two at a time, each apart. The old tree stays whole
 until the new one is complete; Secrets with data go to the ignored folder instead of the tree.
-Refuses two apps that render the same object.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import hashlib
-import os
 import shutil
 import tempfile
 import time
@@ -20,17 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from argosy.errors import OutsideError
 from argosy.platform.apps import check_names, select
-from argosy.platform.build import Builder, Engines
+from argosy.platform.build import RELEASE_NAMESPACE, Builder, Engines
+from argosy.platform.charts import inflates_charts, values_of
+from argosy.platform.hold import one_at_a_time
+from argosy.platform.indexing import make_index
 from argosy.platform.inputs import Inputs, InputsReader
 from argosy.platform.namespaced import cluster_kinds, is_namespaced
-from argosy.platform.output import AppOutput, OutputError, split_output, value_digests
+from argosy.platform.output import AppOutput, split_output, value_digests
 from argosy.platform.places import LOCK_FILE, place_of
-from argosy.platform.tree import FORMAT, Index, IndexedApp, intact, read_index, write_tree
-from argosy.platform.withheld import Withheld, secret_names
+from argosy.platform.tree import Index, intact, read_index, write_tree
+from argosy.platform.withheld import Withheld
 from argosy.progress import NO_PROGRESS
 from argosy.sources.blobs import BlobStore
 from argosy.sources.engines import find_helm, find_kustomize
@@ -45,9 +42,8 @@ if TYPE_CHECKING:
     from argosy.secrets.values import Credential
     from argosy.sources.fetch import Fetcher
 
-__all__ = ["BUILDS", "PRIVATE", "RenderReport", "Renderer", "one_at_a_time", "render"]
+__all__ = ["BUILDS", "RenderReport", "Renderer", "render"]
 
-PRIVATE = ".argosy"  # what stays on this machine: the lock file and the secrets
 BUILDS = 2  # engines at a time: one a core of the smallest machine; each takes up to 300 MiB
 TASK = "render"
 
@@ -64,6 +60,7 @@ class RenderReport:
         credentials: generated logins that are new.
         store: the ignored folder where Secrets and logins are kept.
         provided: apps left out that the cluster must have, with who needs them.
+        left_out: Helm hooks of built apps that a rendered tree has no place for.
         seconds: of the whole.
     """
 
@@ -74,6 +71,7 @@ class RenderReport:
     credentials: tuple[Credential, ...]
     store: Path
     provided: dict[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
     seconds: float
 
 
@@ -119,8 +117,15 @@ def render(
         outputs, took = renderer.build(stale, progress)
         taken = renderer.withheld.take(outputs, renderer.selection)
         outputs = taken.outputs
-        new_index = renderer.index_of(index, outputs)
-        if outputs or index is None or [*new_index.apps.items()] != [*index.apps.items()]:
+        new_index = make_index(
+            index,
+            outputs,
+            loaded=loaded,
+            selection=renderer.selection,
+            digests={app.name: renderer.inputs.digest(app) for app in stale},
+            engines=renderer.engines.versions(),
+        )
+        if outputs or new_index != index or [*new_index.apps] != [*index.apps]:
             contents = {name: output.files for name, output in outputs.items()}
             write_tree(root, loaded.env, new_index, contents)
         renderer.inputs.remember()
@@ -132,6 +137,7 @@ def render(
         credentials=taken.credentials,
         store=renderer.withheld.store.folder,
         provided=renderer.selection.provided,
+        left_out=tuple(f"{name}: {hook}" for name, out in outputs.items() for hook in out.left_out),
         seconds=time.monotonic() - started,
     )
 
@@ -156,7 +162,7 @@ class Renderer:
         self.withheld = Withheld(root or loaded.root, loaded.env)
         self.lock = _lock_of(loaded, self.selection)
         self.blobs = BlobStore(cache)
-        self.engines = _find_engines(self.selection, loaded, cache=cache, env=env)
+        self.engines = _find_engines(self.selection, loaded, self.lock, cache=cache, env=env)
         self._root = root or loaded.root
         self._cache = cache
         self._env = env
@@ -244,6 +250,7 @@ class Renderer:
                 fetcher=self._fetcher,
                 engines=self.engines,
                 kubernetes=self.selection.kubernetes,
+                values=self.loaded.platform.values,
                 env=self._env,
             )
         finally:
@@ -257,67 +264,25 @@ class Renderer:
             VersionError: there is no data for the target's Kubernetes version.
         """
         app = inputs.app
+        chart = bool(app.chart) or inputs.place.kind == "chart"
+        namespace = app.namespace or (RELEASE_NAMESPACE if chart else "")
         namespaced = None
-        if app.namespace:
+        if namespace:
             clustered = cluster_kinds(text)
             kubernetes = self.selection.kubernetes
             namespaced = lambda of: is_namespaced(of, kubernetes, clustered)  # noqa: E731
+        values = self.loaded.platform.values
+        told = values_of(app, self.loaded.root, values).keys if chart else frozenset()
         return split_output(
             text,
             app=app.name,
-            values=self.loaded.platform.values,
-            namespace=app.namespace,
+            values=values,
+            namespace=namespace,
             is_namespaced=namespaced,
-            tidy=bool(app.chart),
+            tidy=chart,
+            hooks=chart or any(found.helm for found in inputs.reads.values()),
+            keys=told,
         )
-
-    def index_of(self, old: Index | None, outputs: Mapping[str, AppOutput]) -> Index:
-        """Return the index of the new tree: built apps anew, the others as they were.
-
-        Raises:
-            OutputError: two apps render the same object.
-        """
-        entries: dict[str, IndexedApp] = {}
-        for name, app in self.selection.apps.items():
-            if name in outputs:
-                entries[name] = self._entry(app, outputs[name])
-            elif old and name in old.apps:
-                entries[name] = structs.replace(old.apps[name], needs=app.needs)
-        _refuse_shared(entries)
-        release = self.selection.release
-        return Index(
-            format=FORMAT,
-            platform=self.loaded.platform.metadata.name,
-            release=release.release if release else "",
-            kubernetes=self.selection.kubernetes,
-            engines=self.engines.versions(),
-            apps=entries,
-        )
-
-    def _entry(self, app: App, output: AppOutput) -> IndexedApp:
-        return IndexedApp(
-            needs=app.needs,
-            inputs=self.inputs.digest(app),
-            files={
-                name: hashlib.sha256(text.encode()).hexdigest()
-                for name, text in output.files.items()
-            },
-            values=value_digests(output.keys, self.loaded.platform.values),
-            secrets=secret_names(output),
-        )
-
-
-def _refuse_shared(entries: Mapping[str, IndexedApp]) -> None:
-    """Refuse two apps that render one object: they would take it from each other for ever."""
-    owner: dict[str, str] = {}
-    for name, app in entries.items():
-        for file in [*app.files, *app.secrets]:
-            if file in owner:
-                raise OutputError(
-                    f"apps {owner[file]} and {name} both render {file.removesuffix('.yaml')}",
-                    hint="leave it out of one of them with an overlay ($patch: delete)",
-                )
-            owner[file] = name
 
 
 def _lock_of(loaded: LoadedPlatform, selection: Selection) -> Lock:
@@ -330,37 +295,13 @@ def _lock_of(loaded: LoadedPlatform, selection: Selection) -> Lock:
 
 
 def _find_engines(
-    selection: Selection, loaded: LoadedPlatform, *, cache: Path, env: Mapping[str, str]
+    selection: Selection, loaded: LoadedPlatform, lock: Lock, *, cache: Path, env: Mapping[str, str]
 ) -> Engines:
     charts = any(
         app.chart or place_of(app, loaded, selection).kind == "chart"
         for app in selection.apps.values()
     )
+    helm = charts or inflates_charts(loaded, selection, lock)
     return Engines(
-        find_kustomize(env=env, cache=cache), find_helm(env=env, cache=cache) if charts else None
+        find_kustomize(env=env, cache=cache), find_helm(env=env, cache=cache) if helm else None
     )
-
-
-@contextmanager
-def one_at_a_time(root: Path) -> Iterator[None]:
-    """Hold the platform's directory against a second run that writes to it.
-
-    Raises:
-        OutsideError: another argosy holds it, or the directory cannot be written.
-    """
-    private = root / PRIVATE
-    try:
-        private.mkdir(parents=True, exist_ok=True)
-        file = os.open(private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise OutsideError(f"cannot write to {private}: {error.strerror}") from error
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutsideError(
-                f"another argosy is writing to {root}", hint="wait until it is done"
-            ) from None
-        yield
-    finally:
-        os.close(file)
