@@ -8,20 +8,70 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from argosy.platform.catalogue import load_catalogue, releases
 from argosy.platform.places import LOCK_FILE, requests
 from argosy.progress import NO_PROGRESS
 from argosy.sources import resolve as resolving
+from argosy.sources.errors import LockError
+from argosy.sources.fetch import label_of
 from argosy.sources.lock import Lock, read_lock, write_lock
+from argosy.sources.remote import GitRef
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from argosy.errors import Location
     from argosy.progress import Progress
     from argosy.sources.blobs import BlobStore
-    from argosy.sources.fetch import Fetcher
+    from argosy.sources.fetch import Fetcher, Resolved
+    from argosy.sources.remote import Remote
     from argosy.sources.resolve import Move
+    from argosy.sources.trees import Tree
 
 __all__ = ["check_lock", "lock_platform", "update_source"]
+
+
+class _Catalogued:
+    """A fetcher that knows the commits of catalogued releases.
+
+    A mirror without records cannot say what a tag stands for; the catalogue can. Where both know
+    and disagree, the tag was moved after the release was catalogued, and that is refused.
+    """
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self._fetcher = fetcher
+        sources = [load_catalogue(name).source for name in releases()]
+        self._known = {(source.git, source.ref): source.commit for source in sources}
+
+    def resolve(self, ref: Remote, *, where: Location | None = None) -> Resolved:
+        """Return the commit of a reference.
+
+        Raises:
+            LockError: a catalogued tag is not the commit that it was.
+            FetchError: the source cannot be reached, or has no such ref.
+        """
+        found = self._fetcher.resolve(ref, where=where)
+        known = self._known.get((ref.repo, ref.ref or "")) if isinstance(ref, GitRef) else None
+        if known is None or found.commit == known:
+            return found
+        if found.commit is not None:
+            raise LockError(
+                f"{label_of(ref)} is commit {found.commit[:12]}, but was {known[:12]} when "
+                "argosy catalogued it: somebody moved the tag",
+                where=where,
+                hint="name the commit that you mean as ref of a source called 'kubeflow'",
+            )
+        return found._replace(commit=known)
+
+    def tree(
+        self, ref: Remote, *, commit: str | None = None, where: Location | None = None
+    ) -> Tree:
+        """Return the files of a reference.
+
+        Raises:
+            FetchError: the source cannot be reached, or does not have it.
+        """
+        return self._fetcher.tree(ref, commit=commit, where=where)
 
 
 def lock_platform(
@@ -52,7 +102,12 @@ def lock_platform(
     path = root / LOCK_FILE
     old = read_lock(path) if path.exists() else Lock({})
     lock = resolving.resolve(
-        wanted, fetcher=fetcher, blobs=blobs, waivers=waivers, previous=old, progress=progress
+        wanted,
+        fetcher=_Catalogued(fetcher),
+        blobs=blobs,
+        waivers=waivers,
+        previous=old,
+        progress=progress,
     )
     moves = resolving.moves(old, lock)
     if not dry_run:
@@ -81,7 +136,9 @@ def update_source(
     if name not in names:
         near = sorted(one for one in names if one.startswith(f"{name}-"))
         name = near[0] if len(near) == 1 else name
-    new, moves = resolving.update(lock, name, wanted, fetcher=fetcher, blobs=blobs, waivers=waivers)
+    new, moves = resolving.update(
+        lock, name, wanted, fetcher=_Catalogued(fetcher), blobs=blobs, waivers=waivers
+    )
     if not dry_run:
         write_lock(new, root / LOCK_FILE)
     return moves

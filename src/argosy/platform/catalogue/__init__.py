@@ -49,10 +49,11 @@ class CatalogueError(UsageError):
 
 
 class UpstreamSource(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a release's manifests come from; `ref` is a tag."""
+    """Where a release's manifests come from; `ref` is a tag, `commit` what it stood for."""
 
     git: str
     ref: str
+    commit: str
 
 
 class KubernetesVersions(Struct, frozen=True, forbid_unknown_fields=True):
