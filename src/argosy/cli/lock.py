@@ -45,10 +45,12 @@ def command(
       argosy lock --mirror ../mirror  a mirror stands for the network
     """
     from argosy.cli.progress import open_progress
+    from argosy.cli.signals import stop_as_interrupted
     from argosy.platform.locking import check_lock, lock_platform, update_source
     from argosy.sources.blobs import BlobStore
     from argosy.sources.choose import fetcher_for
 
+    stop_as_interrupted()
     cache = cache_dir()
     blobs = BlobStore(cache)
     if check:

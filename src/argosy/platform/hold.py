@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from argosy.errors import OutsideError
+from argosy.sources.errors import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,14 +27,13 @@ def one_at_a_time(root: Path) -> Iterator[None]:
     """Hold the platform's directory against a second run that writes to it.
 
     Raises:
-        OutsideError: another argosy holds it, or the directory cannot be written.
+        OutsideError: another argosy holds it.
+        DiskError: the directory cannot be written.
     """
     private = root / PRIVATE
-    try:
+    with writing(private):
         private.mkdir(parents=True, exist_ok=True)
         file = os.open(private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise OutsideError(f"cannot write to {private}: {error.strerror}") from error
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,15 +8,11 @@ until the new one is complete; Secrets with data go to the ignored folder instea
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from argosy.errors import OutsideError
 from argosy.platform.apps import check_names, select
 from argosy.platform.build import RELEASE_NAMESPACE, Builder, Engines
 from argosy.platform.charts import inflates_charts, values_of
@@ -26,6 +22,7 @@ from argosy.platform.inputs import Inputs, InputsReader
 from argosy.platform.namespaced import cluster_kinds, is_namespaced
 from argosy.platform.output import AppOutput, split_output, value_digests
 from argosy.platform.places import LOCK_FILE, place_of
+from argosy.platform.scratch import scratch
 from argosy.platform.tree import Index, intact, read_index, write_tree
 from argosy.platform.withheld import Withheld
 from argosy.progress import NO_PROGRESS
@@ -35,6 +32,7 @@ from argosy.sources.lock import Lock, read_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from argosy.platform.apps import App, Selection
     from argosy.platform.config import LoadedPlatform
@@ -101,7 +99,8 @@ def render(
         LockError: the lock is missing, or does not cover an app.
         EngineError: an engine failed.
         OutputError: two apps render the same object.
-        OutsideError: the disk refused.
+        DiskError: the disk refused.
+        OutsideError: another argosy is at work in the platform's directory.
     """
     started = time.monotonic()
     root = out or loaded.root
@@ -233,15 +232,9 @@ class Renderer:
         """Yield a builder with a folder of its own, removed afterwards.
 
         Raises:
-            OutsideError: the cache cannot be written.
+            DiskError: the cache cannot be written.
         """
-        work = self._cache / "work"
-        try:
-            work.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix="render-", dir=work))
-        except OSError as error:
-            raise OutsideError(f"cannot write to {work}: {error.strerror}") from error
-        try:
+        with scratch(self._cache / "work") as folder:
             yield Builder(
                 folder,
                 root=self.loaded.root,
@@ -253,8 +246,6 @@ class Renderer:
                 values=self.loaded.platform.values,
                 env=self._env,
             )
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def output(self, inputs: Inputs, text: str) -> AppOutput:
         """Return the objects in what an app's engine printed.

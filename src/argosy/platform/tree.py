@@ -19,6 +19,7 @@ from msgspec import Struct
 from argosy.errors import UsageError
 from argosy.manifests import split
 from argosy.platform.model import RenderedApp, RenderedObject, RenderedPlatform
+from argosy.sources.errors import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,7 +103,13 @@ def read_index(root: Path, env: str) -> Index | None:
         index = msgspec.json.decode(content, type=Index)
     except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return index if index.format == FORMAT else None
+    return index if index.format == FORMAT and _is_sound(index) else None
+
+
+def _is_sound(index: Index) -> bool:
+    """Say whether every name in the index is that of a folder or file in the tree."""
+    names = [name for app in index.apps.values() for name in app.files]
+    return not any("/" in name or name in {"", ".", ".."} for name in [*index.apps, *names])
 
 
 def intact(root: Path, env: str, app: str, files: Mapping[str, str]) -> bool:
@@ -129,9 +136,14 @@ def write_tree(
             taken from the old tree.
 
     Raises:
-        OSError: the disk refused; the old tree is untouched.
+        DiskError: the disk refused; the old tree is untouched.
     """
     base = root / RENDERED
+    with writing(base):
+        _write(base, env, index, contents)
+
+
+def _write(base: Path, env: str, index: Index, contents: Mapping[str, Mapping[str, str]]) -> None:
     base.mkdir(exist_ok=True)
     old, new, aside = base / env, base / f".{env}.new", base / f".{env}.old"
     _heal(base, env)

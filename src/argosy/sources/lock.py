@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 VERSION = "argosy.dev/lock/v1"
+# not `argosy lock` alone: what is pinned would be lost without a word
+RESTORE = "restore it from git, or remove it and run `argosy lock` to pin everything anew"
 HEADER = "# Written by `argosy lock`. Commit it; do not edit it.\n"
 
 
@@ -131,17 +133,19 @@ def read_lock(path: Path) -> Lock:
             name: msgspec.convert({"name": name, **entry}, LockedSource)
             for name, entry in whole.sources.items()
         }
-    except (msgspec.ValidationError, TypeError) as error:
+    except yaml.YamlError as error:
         raise LockError(
-            f"the lock is damaged: {error}", where=str(path), hint="run `argosy lock` again"
+            f"the lock is damaged: {error.message}", where=error.where, hint=RESTORE
         ) from error
+    except (msgspec.ValidationError, TypeError) as error:
+        raise LockError(f"the lock is damaged: {error}", where=str(path), hint=RESTORE) from error
     for source in sources.values():
         _verify(source, path)
     return Lock(sources)
 
 
 def _verify(source: LockedSource, path: Path) -> None:
-    hint = "a merge or an edit changed it; run `argosy lock` again"
+    hint = f"a merge or an edit changed it; {RESTORE}"
     for name in (*source.files, *source.links):
         try:
             sound = clean(name) == name
