@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apply_platforms import crd, deployment, objects, platform, webhook
+from argosy.manifests import ObjectId
 from argosy.platform.dependencies import Tree
 from argosy.platform.waves import CUTTABLE, Edge, Gate, Order, Step, build_order
 
 if TYPE_CHECKING:
-    from argosy.manifests import ObjectId
     from argosy.platform.model import RenderedObject
 
 NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n"
@@ -203,6 +203,16 @@ def test_an_apps_workloads_come_behind_those_of_the_apps_that_it_needs() -> None
     )
     order = tree.order()
     assert place(order, "Deployment", "a") < place(order, "Deployment", "b")
+    assert [len(wave.objects) for wave in order.waves] == [1, 1]
+    steps = list(order.steps)
+    rolled_out = Gate("healthy", ObjectId("apps", "Deployment", "team", "a"))
+    assert steps.index(rolled_out) < steps.index(ObjectId("apps", "Deployment", "team", "b"))
+
+
+def test_nobody_waits_for_an_app_that_nobody_needs() -> None:
+    tree = Tree(platform({"a": deployment("a", "team"), "b": deployment("b", "team")}, {}))
+    order = tree.order()
+    assert waits_for(order, "Deployment", "a") == waits_for(order, "Deployment", "b") == set()
 
 
 def test_a_namespace_that_a_profile_makes_is_waited_for() -> None:

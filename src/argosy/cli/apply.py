@@ -141,6 +141,13 @@ def _show(prepared: Prepared, output: str, *, full: bool) -> None:
         return
     for line in plan_lines(prepared.plan, prepared.inspected, full=full):
         click.echo(line)
+    if full and prepared.plan.writes:
+        from argosy.platform.dependencies import Tree
+        from argosy.platform.plan_text import wave_lines
+
+        click.echo("order:")
+        for line in wave_lines(Tree(prepared.scoped.platform).order()):
+            click.echo(line)
 
 
 def _ask(cluster: str, env: str) -> None:

@@ -34,6 +34,8 @@ __all__ = ["Tree"]
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+# what an app's needs wait for until it runs; Jobs may wait for their users, so they are not here
+ROLLED_OUT = {("apps", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet")}
 BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 LIMITS = ("LimitRange", "ResourceQuota")
 # what a pod cannot start without, or is refused without
@@ -109,9 +111,13 @@ class Tree:
         apps = {app.name: number for number, app in enumerate(self.platform.apps)}
         inside = sorted(self.rendered.values(), key=lambda o: (apply_rank(o.id), apps[o.app], o.id))
         made = [Step(found.id, found, tuple(self._edges(found))) for found in inside]
+        needed = {need for app in self.platform.apps for need in app.needs}
         for app in self.platform.apps:
             after = [Edge(_milestone(need), "gate") for need in app.needs]
             after += [Edge(o.id, "gate") for o in app.objects if self._is_foundation(o.id)]
+            if app.name in needed:
+                running = [o.id for o in app.objects if o.id[:2] in ROLLED_OUT]
+                after += [Edge(self._gate("healthy", id_), "gate") for id_ in running]
             made.append(Step(_milestone(app.name), None, tuple(after)))
         return [*made, *self.gates.values()]
 

@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from argosy.kube import ApiError, Conflict, Invalid
-from argosy.manifests import diff
+from argosy.manifests import Change, diff
 from argosy.platform.definitions import outline
+from argosy.platform.diff_crds import SchemaChange, compare_parsed
 from argosy.platform.hazards import Hazard, hazards, platform_hazards, removal_hazard
+from argosy.platform.risks import schema_risks
 from argosy.platform.tasks import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from argosy.kube import FieldOwner, KubeApi, Resource
-    from argosy.manifests import Change, Manifest, ObjectId
+    from argosy.manifests import Manifest, ObjectId
     from argosy.platform.model import RenderedObject
     from argosy.platform.plan import Action, Plan
 
@@ -130,15 +132,35 @@ async def _rehearse(
         if error.code not in {403, 404, 500}:
             raise
     else:
-        found.changes[id_] = _changes(old[id_], new)
+        if id_.kind == CRD:
+            found.changes[id_] = _definition_changes(id_, old[id_], new, found)
+        else:
+            found.changes[id_] = _changes(old[id_], new)
+
+
+def _definition_changes(
+    id_: ObjectId, old: Manifest, new: Manifest, found: Inspected
+) -> list[Change]:
+    """Return the changes outside of the schemas, and note what the schemas lose as hazards."""
+    told = compare_parsed(_quiet(old), _quiet(new))
+    found.hazards += schema_risks(id_, told.schemas)
+    return [*told.changes, *(_schema_change(schema) for schema in told.schemas)]
+
+
+def _schema_change(schema: SchemaChange) -> Change:
+    fields = [*schema.added, *schema.removed, *schema.retyped]
+    return Change(
+        f"spec.versions[name={schema.version}].schema",
+        "change",
+        old=f"{len(schema.removed)} fields go",
+        new=f"{len(schema.added)} fields come, {len(fields) + schema.texts} things differ",
+    )
 
 
 NOISE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
 
 
 def _changes(old: Manifest, new: Manifest) -> list[Change]:
-    if old.get("kind") == CRD:
-        return []
     return diff(_quiet(old), _quiet(new), semantic=True, mask=True)
 
 
