@@ -60,7 +60,7 @@ values: {domain: ml.acme.com, replicas: 3}
         ("apps:\n  inclde: [a]\n", "platform.yaml:5:3: unknown key 'inclde'; did you mean"),
         ("apps:\n  add:\n  - {name: x, pth: y}\n", "platform.yaml:6:15: unknown key 'pth'"),
         ("sources:\n  a: {gti: y}\n", "platform.yaml:5:7: unknown key 'gti'; did you mean 'git'?"),
-        ("sources:\n  a: {git: u}\n", "source 'a' has no ref"),
+        ("sources:\n  a: {git: https://h.io/u}\n", "source 'a' has no ref"),
         ("sources:\n  a: {git: u, ref: v1, path: p}\n", "must name exactly one of"),
         ("sources:\n  a: {}\n", "must name exactly one of git, helm, oci, file and path, not none"),
         ("apps: []\n", "platform.yaml:4:1: apps: expected object, got array"),

@@ -217,7 +217,12 @@ def _check_overlays(loaded: LoadedPlatform, apps: Mapping[str, App]) -> None:
                 where=where,
                 hint=did_you_mean(name, apps) or None,
             )
-        if not (loaded.root / path).is_dir():
+        root = loaded.root.resolve()
+        if not (root / path).resolve().is_relative_to(root):
+            raise ConfigError(
+                f"the overlay {path!r} lies outside the platform's directory", where=where
+            )
+        if not (root / path).is_dir():
             raise ConfigError(f"the overlay {path!r} is not a directory", where=where)
 
 

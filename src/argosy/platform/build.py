@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from argosy import yaml
+from argosy.manifests import flatten, identity, split
 from argosy.platform.charts import archive_of, check_chart_folder, refuse_unnamed, values_of
+from argosy.platform.config import ConfigError
 from argosy.platform.crds import SchemaStore, SchemaTouched, reaches_into_schemas
+from argosy.platform.output import OutputError, identity_of
 from argosy.platform.places import LOCAL
+from argosy.sources.closure import PLAIN
 from argosy.sources.engines import Tuning, build, template
 from argosy.sources.errors import EngineError
 from argosy.sources.lock import LockedTree
@@ -227,8 +231,14 @@ class Builder:
             if inputs.place.is_local
             else LockedTree(self._lock.get(inputs.place.source), self._blobs, fetcher=self._fetcher)
         )
-        files = [path for path in found.files if path.endswith((".yaml", ".yml", ".json"))]
-        texts = [tree.read(path).decode() for path in files]
+        if inputs.place.is_local and not inputs.place.path:
+            raise ConfigError(
+                f"app {inputs.app.name!r}: the platform's own directory has no kustomization",
+                where=inputs.app.where,
+                hint="name a folder of it as 'path'",
+            )
+        files = [path for path in found.files if path.endswith(PLAIN)]
+        texts = [_documents(tree.read(path), posixpath.join(tree.label, path)) for path in files]
         return "\n---\n".join(text.rstrip("\n") for text in texts) + "\n"
 
     def _is_kustomization(self, inputs: Inputs) -> bool:
@@ -248,7 +258,7 @@ class Builder:
         files = [
             posixpath.relpath(path, place.path or ".")
             for path in inputs.reads[place.source].files
-            if posixpath.dirname(path) == place.path and path.endswith((".yaml", ".yml"))
+            if posixpath.dirname(path) == place.path and path.endswith(PLAIN)
         ]
         folder = posixpath.join(place.source, place.path)
         space.write(posixpath.join(folder, "kustomization.yaml"), yaml.dump({"resources": files}))
@@ -278,3 +288,22 @@ class Builder:
         if reaches_into_schemas(content if light is None else light):
             self._reaching.add((source, path))
         return light
+
+
+def _documents(content: bytes, file: str) -> str:
+    """Return a file of plain YAML; what is wrong with it is said with its name and line.
+
+    Raises:
+        OutputError: it is not UTF-8 text.
+        UsageError: a document of it is no object.
+    """
+    file = file.removeprefix("./")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OutputError(f"byte {error.start} is not UTF-8 text", where=file) from error
+    for document in split(text, file=file):
+        if identity_of(document) is None:
+            for item in flatten([document.object()]):
+                identity(item, where=document.where)
+    return text

@@ -19,6 +19,7 @@ from msgspec import Struct
 from argosy import yaml
 from argosy.errors import Location
 from argosy.platform.config_errors import ConfigError, Steps, explain_invalid, nearest
+from argosy.sources.remote import is_remote
 from argosy.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -342,6 +343,20 @@ def _check_name(name: str, steps: Steps, origins: dict[Steps, Location]) -> None
         )
 
 
+_SCHEMES = {
+    "helm": ("https://", "http://"),
+    "oci": ("oci://",),
+    "file": ("https://", "http://"),
+    "path": ("",),
+}
+_LIKE = {
+    "git": "https://github.com/acme/extras, or name a folder of this repository as 'path'",
+    "helm": "https://charts.acme.com",
+    "oci": "oci://ghcr.io/acme/charts/web",
+    "file": "https://acme.com/release.yaml",
+}
+
+
 def _check_source(name: str, source: Source, origins: dict[Steps, Location]) -> None:
     where = nearest(origins, ("sources", name))
     kinds = [k for k in ("git", "helm", "oci", "file", "path") if getattr(source, k) is not None]
@@ -350,6 +365,19 @@ def _check_source(name: str, source: Source, origins: dict[Steps, Location]) -> 
         raise ConfigError(
             f"source {name!r} must name exactly one of git, helm, oci, file and path, not {said}",
             where=where,
+        )
+    kind = kinds[0]
+    url = getattr(source, kind)
+    sound = is_remote(url) or "::" in url if kind == "git" else url.startswith(_SCHEMES[kind])
+    if not sound:
+        raise ConfigError(
+            f"source {name!r}: {url!r} is not a URL for {kind}",
+            where=nearest(origins, ("sources", name, kind)),
+            hint=f"write it like {_LIKE[kind]}",
+        )
+    if source.waive is not None and not source.waive.strip():
+        raise ConfigError(
+            f"source {name!r} waives the rule against moving refs without a reason", where=where
         )
     if kinds == ["git"] and source.ref is None:
         raise ConfigError(

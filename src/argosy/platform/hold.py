@@ -39,7 +39,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise OutsideError(
-                f"another argosy is writing to {root}", hint="wait until it is done"
+                f"another argosy is writing to {root.resolve()}", hint="wait until it is done"
             ) from None
         yield
     finally:

@@ -16,7 +16,7 @@ import msgspec
 
 from argosy import yaml
 from argosy.errors import UsageError
-from argosy.manifests import ObjectId, flatten, identity, is_secret, split
+from argosy.manifests import ManifestError, ObjectId, flatten, identity, is_secret, split
 from argosy.platform.hooks import HOOK_MARK, translate_hooks
 from argosy.platform.placeholders import MARK, keys_in, substitute
 from argosy.platform.tree import file_name
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from argosy.manifests import Document, Manifest
 
-__all__ = ["AppOutput", "OutputError", "split_output", "value_digests"]
+__all__ = ["AppOutput", "OutputError", "identity_of", "split_output", "value_digests"]
 
 CRD = "CustomResourceDefinition"
 
@@ -124,25 +124,41 @@ def _objects(
     tidy: bool,
 ) -> list[tuple[ObjectId, str, Manifest]]:
     """Return identity, text and (for Secrets alone, else empty) content of a document's objects."""
-    id_ = document.id
+    id_ = identity_of(document)
     filled = MARK in document.text
-    homeless = bool(namespace) and not id_.namespace and is_namespaced is not None
-    plain = not (filled or homeless or tidy or is_secret(id_) or id_.kind.endswith("List"))
-    if id_.kind == CRD and not filled:
-        plain = True
-    if plain:
-        text = document.text if document.text.endswith("\n") else f"{document.text}\n"
-        return [(id_, text, {})]
+    tidy = tidy or "\r" in document.text or document.text.lstrip().startswith("{")
+    homeless = bool(namespace) and is_namespaced is not None and not (id_ and id_.namespace)
+    if id_ is not None and not id_.kind.endswith("List"):
+        keeps = id_.kind == CRD and "\r" not in document.text
+        if not filled and (keeps or not (homeless or tidy or is_secret(id_))):
+            text = document.text if document.text.endswith("\n") else f"{document.text}\n"
+            return [(id_, text, {})]
     found = []
     for obj in flatten([document.object()]):
         new = substitute(obj, values) if filled else obj
-        own = identity(new)
+        own = identity(new, where=document.where)
         if homeless and not own.namespace and is_namespaced and is_namespaced(own):
             new = {**new, "metadata": {**new["metadata"], "namespace": namespace}}
             own = identity(new)
         kept = document.text if new is obj and not tidy and own == id_ else yaml.dump(_first(new))
         found.append((own, kept if kept.endswith("\n") else f"{kept}\n", new))
     return found
+
+
+def identity_of(document: Document) -> ObjectId | None:
+    """Return a document's identity; None for a List, whose items are the objects.
+
+    Raises:
+        ManifestError: the document is no object.
+        YamlError: it must be parsed and is not YAML.
+    """
+    try:
+        return document.id
+    except ManifestError:
+        obj = document.object()
+        if str(obj.get("kind", "")).endswith("List") and isinstance(obj.get("items"), list):
+            return None
+        raise
 
 
 def _first(obj: Manifest) -> Manifest:

@@ -28,6 +28,7 @@ from argosy.platform.withheld import Withheld
 from argosy.progress import NO_PROGRESS
 from argosy.sources.blobs import BlobStore
 from argosy.sources.engines import find_helm, find_kustomize
+from argosy.sources.errors import KustomizationError, PathError
 from argosy.sources.lock import Lock, read_lock
 
 if TYPE_CHECKING:
@@ -179,8 +180,11 @@ class Renderer:
     def is_fresh(self, app: App, index: Index | None) -> bool:
         """Say whether the tree holds an app as its inputs would give it."""
         known = index.apps.get(app.name) if index else None
-        if known is None or known.inputs != self.inputs.digest(app):
+        if known is None:
             return False
+        with _said_of(app):
+            if known.inputs != self.inputs.digest(app):
+                return False
         values = self.loaded.platform.values
         if known.values != value_digests(frozenset(known.values), values):
             return False
@@ -196,7 +200,10 @@ class Renderer:
         Raises:
             ArgosyError: the first build that failed; the others are stopped.
         """
-        wanted = [self.inputs.read(app) for app in apps]
+        wanted = []
+        for app in apps:
+            with _said_of(app):
+                wanted.append(self.inputs.read(app))
         if not wanted:
             return {}, {}
         # the largest first, so that no core is idle while the other builds the last large one
@@ -274,6 +281,18 @@ class Renderer:
             hooks=chart or any(found.helm for found in inputs.reads.values()),
             keys=told,
         )
+
+
+@contextmanager
+def _said_of(app: App) -> Iterator[None]:
+    """Give a mistake that is found nowhere in particular the line of the app."""
+    try:
+        yield
+    except (KustomizationError, PathError) as error:
+        if error.where is not None:
+            raise
+        said = f"app {app.name!r}: {error.message}"
+        raise type(error)(said, where=app.where, hint=error.hint) from error
 
 
 def _lock_of(loaded: LoadedPlatform, selection: Selection) -> Lock:

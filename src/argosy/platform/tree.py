@@ -42,6 +42,7 @@ __all__ = [
 RENDERED = "rendered"
 INDEX = "index.json"
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._")
+LONGEST = 240  # bytes of a file name; file systems take 255
 FORMAT = 1  # of the index; a tree of another format is rendered anew
 
 
@@ -88,11 +89,17 @@ def file_name(of: ObjectId) -> str:
 
     The group is left out for the core group and the namespace is empty for cluster-scoped
     objects. Characters that some file system refuses (`:` in RBAC names, upper case) are
-    percent-encoded, so that two objects never share a file.
+    percent-encoded, so that two objects never share a file and none leaves its folder.
     """
-    kind = of.kind.lower() + (f".{of.group}" if of.group else "")
-    escaped = "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in of.name.encode())
-    return f"{kind}_{of.namespace}_{escaped}.yaml"
+    kind = _escaped(of.kind.lower()) + (f".{_escaped(of.group)}" if of.group else "")
+    whole = f"{kind}_{_escaped(of.namespace)}_{_escaped(of.name)}"
+    if len(whole) > LONGEST:
+        whole = f"{whole[: LONGEST - 17]}~{_sha256(whole.encode())[:16]}"
+    return f"{whole}.yaml"
+
+
+def _escaped(text: str) -> str:
+    return "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in text.encode())
 
 
 def read_index(root: Path, env: str) -> Index | None:

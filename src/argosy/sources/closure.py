@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from argosy.errors import Location
     from argosy.sources.trees import Kind, Tree
 
-__all__ = ["Closure", "Met", "closure", "closure_digest", "merkle"]
+__all__ = ["PLAIN", "Closure", "Met", "closure", "closure_digest", "merkle"]
 
+PLAIN = (".yaml", ".yml", ".json")  # what kubectl takes from a folder
 LINK_HOPS = 40  # what Linux follows before it says ELOOP
 
 
@@ -128,7 +129,7 @@ class _Walk:
         if self.tree.kind(_under(folder, "Chart.yaml")) == "file":
             self._whole(folder)
             return
-        names = [name for name in self.tree.list(folder) if name.endswith((".yaml", ".yml"))]
+        names = [name for name in self.tree.list(folder) if name.endswith(PLAIN)]
         for name in names:
             place, kind = self._locate(_under(folder, name), None)
             if kind == "file":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from argosy.progress import NO_PROGRESS
 from argosy.sources.closure import Closure, closure, merkle
-from argosy.sources.errors import LockError
+from argosy.sources.errors import KustomizationError, LockError, PathError
 from argosy.sources.fetch import label_of
 from argosy.sources.lock import Lock, LockedSource, LockedTree, start_of
 from argosy.sources.moves import Move, moves
@@ -123,7 +123,7 @@ def _resolve(
             continue
         source.starts |= new
         opener.widen(source)
-        source.found = closure(source.tree, sorted(source.starts))
+        source.found = _closure(source)
         waiting += [
             Request(remote_name(met.ref), met.ref, (start_of(met.ref),), met.where)
             for met in source.found.remotes
@@ -181,6 +181,17 @@ class _Opener:
             return
         if isinstance(source.tree, LockedTree) and not source.starts <= set(source.kept.paths):
             source.tree = self._fetcher.tree(ref, commit=source.commit, where=source.request.where)
+
+
+def _closure(source: _Source) -> Closure:
+    """Return what a source's starts read; what is wrong is said with the line that names it."""
+    try:
+        return closure(source.tree, sorted(source.starts))
+    except (KustomizationError, PathError) as error:
+        if error.where is not None:
+            raise
+        where = source.request.where
+        raise type(error)(error.message, where=where, hint=error.hint) from error
 
 
 def _whole(ref: Remote) -> Remote:
