@@ -230,6 +230,25 @@ def test_the_apps_make_exactly_the_objects_of_upstreams_own_build(built: Built) 
 
 
 @pytest.mark.upstream
+def test_what_an_app_brings_is_what_it_defines_and_where_it_lives(built: Built) -> None:
+    for name, objects in built.apps.items():
+        brings = built.release.apps[name].brings
+        defined = set()
+        for key, text in objects.items():
+            if key.kind == "CustomResourceDefinition":
+                group = re.search(r"^  group: (\S+)$", text, re.MULTILINE)
+                kind = re.search(r"^    kind: (\S+)$", text, re.MULTILINE)
+                assert group
+                assert kind
+                defined.add(f"{kind[1]}.{group[1]}")
+        assert set(brings.kinds) == defined, name
+        lives = {
+            key.namespace or key.name for key in objects if key.namespace or key[1] == "Namespace"
+        }
+        assert set(brings.namespaces) <= lives, name
+
+
+@pytest.mark.upstream
 def test_contents_differ_only_where_upstreams_single_build_leaks_a_variable(built: Built) -> None:
     """JobSet's CRD names a certificate by placeholders that upstream never fills in.
 

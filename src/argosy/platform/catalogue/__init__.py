@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "Brings",
     "CatalogueApp",
     "CatalogueError",
     "Group",
@@ -79,6 +80,18 @@ class Variant(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
 
 
+class Brings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an app brings that others name; told when it is left out and the cluster has it.
+
+    Attributes:
+        kinds: kinds that it defines, as `Kind.group`.
+        namespaces: namespaces that are its own, or that of what it belongs to (`istio-system`).
+    """
+
+    kinds: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+
+
 class CatalogueApp(Struct, frozen=True, forbid_unknown_fields=True):
     """One app of a release.
 
@@ -92,10 +105,12 @@ class CatalogueApp(Struct, frozen=True, forbid_unknown_fields=True):
         patches: what is mended in upstream's build.
         variants: upstream's ways to install it; `variant` is the default one.
         secrets: how the values of its Secrets are made.
+        brings: kinds and namespaces that are there when the app is.
     """
 
     title: str
     path: str
+    brings: Brings = Brings()
     name: str = ""
     needs: dict[str, str] = {}
     uses: dict[str, str] = {}

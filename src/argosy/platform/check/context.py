@@ -10,6 +10,7 @@ from argosy.graph import Index, Reach, references
 from argosy.graph.references.network import from_addresses
 from argosy.graph.shape import string
 from argosy.manifests import ObjectId, identity
+from argosy.platform.catalogue import Brings, load_catalogue
 from argosy.platform.check.definitions import KIND, Definition, definitions
 from argosy.platform.check.finding import Finding, Spec
 from argosy.platform.check.validation import Violation, violations
@@ -116,12 +117,31 @@ class Context:
 
     def _dangling(self) -> Iterator[Reference]:
         for reference in self.references:
-            there = self.index.has(reference.target) or reference.target in self.withheld
+            target = reference.target
+            there = self.index.has(target) or target in self.withheld or self.is_brought(target)
             if not (reference.optional or there):
                 # a name on the internet, or a class that the cluster brings, says nothing
                 if not reference.certain and not self._knows(reference.target):
                     continue
                 yield reference
+
+    @cached_property
+    def brought(self) -> Brings:
+        """What apps bring that are left out because the cluster has them."""
+        platform = self.platform
+        if not (platform.provided and platform.release):
+            return Brings()
+        release = load_catalogue(platform.release)
+        apps = [release.apps[name].brings for name in platform.provided if name in release.apps]
+        return Brings(
+            tuple(kind for one in apps for kind in one.kinds),
+            tuple(space for one in apps for space in one.namespaces),
+        )
+
+    def is_brought(self, wanted: ObjectId) -> bool:
+        """Say whether an object may be one of an app that the cluster has already."""
+        kind = f"{wanted.kind}.{wanted.group}"
+        return wanted.namespace in self.brought.namespaces or kind in self.brought.kinds
 
     def _knows(self, wanted: ObjectId) -> bool:
         return bool(wanted.namespace) and wanted.namespace in self.index.namespaces

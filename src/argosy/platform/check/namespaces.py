@@ -35,6 +35,7 @@ def findings(context: Context) -> Iterable[Finding]:
         if (
             not space
             or space in profiles
+            or space in context.brought.namespaces
             or context.index.has(ObjectId("", "Namespace", "", space))
         ):
             continue
