@@ -18,6 +18,8 @@ from platforms import DEPLOYMENT, add_app, write_files, write_platform
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from repositories import Repository
+
 Env = dict[str, str]
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: x}\n"
 
@@ -212,3 +214,32 @@ def test_a_place_that_cannot_be_is_said_with_its_line(
         run(root, engines_env)
     assert "\n" not in str(caught.value)
     assert not (root / "rendered").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", ".", "..", "", "a b", "-x"])
+def test_the_name_of_an_environment_cannot_be_a_path(tmp_path: Path, name: str) -> None:
+    root = write_platform(tmp_path / "p", "{name: one, path: one}")
+    write_files(root, {"x.yaml": "{}", "envs/a.yaml": ""})
+    with pytest.raises(ArgosyError, match="cannot be the name of an environment; use letters"):
+        load_platform(root, name)
+
+
+def test_an_empty_environment_is_platform_yaml_as_it_is(tmp_path: Path) -> None:
+    root = write_platform(tmp_path / "p", "{name: one, path: one}")
+    write_files(root, {"envs/a.yaml": "# nothing differs yet\n"})
+    assert load_platform(root, "a").platform == load_platform(root).platform
+
+
+def test_what_stays_on_the_machine_is_ignored_in_any_repository(
+    tmp_path: Path, engines_env: Env, repository: Repository
+) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: x}\nstringData: {a: b}\n"
+    root = plain(tmp_path, a__yaml=config("a"), s__yaml=secret)
+    render(
+        load_platform(root), cache=tmp_path / "cache", env=engines_env, out=repository.root / "to"
+    )
+    untracked = repository.git("status", "--short", "-uall").split()[1::2]
+    assert untracked == [
+        "to/rendered/default/index.json",
+        "to/rendered/default/one/configmap_x_a.yaml",
+    ]

@@ -51,6 +51,8 @@ def command(
     from argosy.sources.choose import fetcher_for
 
     stop_as_interrupted()
+    if check and (update is not None or dry_run):
+        raise click.UsageError("--check only looks; leave it out to lock, or leave out the rest")
     cache = cache_dir()
     blobs = BlobStore(cache)
     if check:

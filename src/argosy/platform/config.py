@@ -43,6 +43,7 @@ __all__ = [
 FILE = "platform.yaml"
 DEFAULT_ENV = "default"
 NAME = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"  # a DNS label: it becomes part of object names
+ENV_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # it names a file in envs/ and a folder in rendered/
 NULL_DEPTH = 2  # deeper, null is a value: Helm takes it as "forget the chart's default"
 Scalar = str | int | float | bool
 Name = str
@@ -209,6 +210,11 @@ def load_platform(root: Path, env: str | None = None) -> LoadedPlatform:
         ConfigError: a file is missing or says something that it must not.
         YamlError: a file is not YAML.
     """
+    if env is not None and not re.fullmatch(ENV_NAME, env):
+        raise ConfigError(
+            f"{env!r} cannot be the name of an environment",
+            hint="use letters, digits, '-', '_' and '.', a letter or digit first",
+        )
     base = _read(root, FILE, missing="write one with `argosy init`")
     documents = [base]
     files = [FILE]
@@ -216,7 +222,8 @@ def load_platform(root: Path, env: str | None = None) -> LoadedPlatform:
         names = sorted(path.stem for path in (root / "envs").glob("*.yaml"))
         hint = did_you_mean(env, names) or f"environments here: {', '.join(names) or 'none'}"
         files.append(f"envs/{env}.yaml")
-        documents.append(_read(root, files[-1], missing=hint))
+        laid = _read(root, files[-1], missing=hint, may_be_empty=True)
+        documents += [laid] if laid.value is not None else []
     origins: dict[Steps, Location] = {}
     merged: Any = None
     for document in documents:
@@ -242,7 +249,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _read(root: Path, name: str, *, missing: str) -> yaml.Marked:
+def _read(root: Path, name: str, *, missing: str, may_be_empty: bool = False) -> yaml.Marked:
     path = root / name
     try:
         text = path.read_text(encoding="utf-8")
@@ -251,7 +258,7 @@ def _read(root: Path, name: str, *, missing: str) -> yaml.Marked:
     except UnicodeDecodeError as error:
         raise ConfigError(f"byte {error.start} is not UTF-8 text", where=name) from error
     marked = yaml.load_marked(text, file=name)
-    if not isinstance(marked.value, dict):
+    if not isinstance(marked.value, dict) and not (may_be_empty and marked.value is None):
         raise ConfigError("the file must hold a mapping of keys", where=Location(name, 1))
     return marked
 

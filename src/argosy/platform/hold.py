@@ -33,6 +33,9 @@ def one_at_a_time(root: Path) -> Iterator[None]:
     private = root / PRIVATE
     with writing(private):
         private.mkdir(parents=True, exist_ok=True)
+        ignore = private / ".gitignore"
+        if not ignore.exists():  # the folder may stand in a repository of rendered trees
+            ignore.write_text("*\n", encoding="utf-8")
         file = os.open(private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
