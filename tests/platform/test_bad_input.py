@@ -175,7 +175,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path, engines_env: En
         (
             "{name: one, path: apps/one}",
             "  overlays: {one: apps/one}\n",
-            "one: kustomize failed: .*expected kind 'Component'",
+            "one: kustomize failed: .*expected kind 'Component' for path 'apps/one'",
         ),
         (
             "{name: one, source: up, path: a}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from argosy.cli.options import cache_dir, directory_option, mirror_option, output_option
+from argosy.cli.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +84,7 @@ def _print_problems(problems: list[str], output: str) -> None:
         return
     for problem in problems:
         click.echo(problem)
-    click.echo(f"{len(problems)} problems" if problems else "the lock fits platform.yaml")
+    click.echo(counted(len(problems), "problem") if problems else "the lock fits platform.yaml")
 
 
 def _print_moves(moves: list[Move], output: str) -> None:
@@ -95,7 +96,7 @@ def _print_moves(moves: list[Move], output: str) -> None:
         return
     for move in moves:
         click.echo(_line(move))
-    click.echo("nothing moves" if not moves else f"{len(moves)} sources moved")
+    click.echo("nothing moves" if not moves else f"{counted(len(moves), 'source')} moved")
 
 
 def _line(move: Move) -> str:

@@ -16,6 +16,7 @@ from argosy.cli.options import (
     mirror_option,
     output_option,
 )
+from argosy.cli.words import counted
 
 if TYPE_CHECKING:
     from argosy.platform.render import RenderReport
@@ -85,11 +86,13 @@ def command(
 def _print(report: RenderReport) -> None:
     built = f"{len(report.built)} built" if report.built else "nothing to build"
     click.echo(
-        f"{report.objects} objects in {len(report.built) + len(report.reused)} apps: {built}, "
+        f"{counted(report.objects, 'object')} in "
+        f"{counted(len(report.built) + len(report.reused), 'app')}: {built}, "
         f"{len(report.reused)} unchanged, {report.seconds:.1f} s"
     )
     for name, by in report.provided.items():
-        click.echo(f"{name} is left out, so the cluster must have it: {', '.join(by)} need it")
+        need = "needs" if len(by) == 1 else "need"
+        click.echo(f"{name} is left out, so the cluster must have it: {', '.join(by)} {need} it")
     for hook in report.left_out:
         click.echo(f"left out {hook}: this Helm hook has no place in a rendered tree")
     for credential in report.credentials:

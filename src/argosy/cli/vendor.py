@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from argosy.cli.options import cache_dir, directory_option, mirror_option
+from argosy.cli.words import counted
 
 __all__ = ["command"]
 
@@ -40,10 +41,10 @@ def command(dest: Path, directory: Path, mirror: Path | None, dry_run: bool) -> 
     lock = read_lock(directory / LOCK_FILE)
     if dry_run:
         for name, source in lock.sources.items():
-            click.echo(f"{name}: {len(source.files)} files")
+            click.echo(f"{name}: {counted(len(source.files), 'file')}")
         return
     cache = cache_dir()
     with open_progress() as progress:
         fetcher = fetcher_for(mirror, cache=cache, env=os.environ, progress=progress)
         count = vendor(lock, dest, blobs=BlobStore(cache), fetcher=fetcher, progress=progress)
-    click.echo(f"{count} files written to {dest}")
+    click.echo(f"{counted(count, 'file')} written to {dest}")

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from argosy.cli.options import directory_option, output_option
+from argosy.cli.words import counted
 
 __all__ = ["command"]
 
@@ -54,6 +55,6 @@ def command(mirror: Path, directory: Path, no_network: bool, output: str) -> int
         click.echo(problem)
     where = "without a network" if no_network else "from the mirror alone"
     click.echo(
-        f"{len(problems)} problems" if problems else f"complete: locked and rendered {where}"
+        counted(len(problems), "problem") if problems else f"complete: locked and rendered {where}"
     )
     return 1 if problems else 0

@@ -8,7 +8,7 @@ kustomize's `vars`) can leak into another.
 from __future__ import annotations
 
 import posixpath
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from argosy.sources.trees import DirTree
 from argosy.sources.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from argosy.platform.inputs import Inputs
@@ -121,7 +121,8 @@ class Builder:
             with suppress(SchemaTouched, EngineError):
                 text = await self._kustomize(self._light, inputs)
                 return self._schemas.restore(text)
-        return await self._kustomize(self.whole(inputs), inputs)
+        with _own_names():
+            return await self._kustomize(self.whole(inputs), inputs)
 
     def whole(self, inputs: Inputs) -> Workspace:
         """Lay an app out with its schemas, in a workspace of its own, and return that."""
@@ -200,7 +201,10 @@ class Builder:
             tuning=TUNING,
             twice=True,
         )
-        return await self._overlaid(space, inputs, text) if app.overlay else text
+        if not app.overlay:
+            return text
+        with _own_names():
+            return await self._overlaid(space, inputs, text)
 
     async def _overlaid(self, space: Workspace, inputs: Inputs, text: str) -> str:
         """Lay the user's overlay over what a chart gave."""
@@ -288,6 +292,17 @@ class Builder:
         if reaches_into_schemas(content if light is None else light):
             self._reaching.add((source, path))
         return light
+
+
+@contextmanager
+def _own_names() -> Iterator[None]:
+    """Call files of the platform's directory in an engine's message what the user calls them."""
+    try:
+        yield
+    except EngineError as error:
+        where = str(error.where).removeprefix(f"{LOCAL}/") if error.where else None
+        message = error.message.replace(f"'{LOCAL}/", "'")
+        raise EngineError(message, where=where, hint=error.hint) from error
 
 
 def _documents(content: bytes, file: str) -> str:
