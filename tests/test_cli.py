@@ -48,7 +48,7 @@ def test_help_lists_every_command_and_loads_none() -> None:
 def test_an_unknown_command_is_answered_with_the_one_that_was_meant() -> None:
     done = argosy("rendr")
     assert done.returncode == 2
-    assert "there is no command 'rendr'. did you mean 'render'?" in done.stderr
+    assert "there is no command 'rendr'; did you mean 'render'?" in done.stderr
 
 
 def test_a_users_mistake_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path) -> None:

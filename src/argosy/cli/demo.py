@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +48,7 @@ def command(mirror: Path | None, directory: Path | None, name: str, release: str
     cache = cache_dir()
     with open_progress() as progress:
         demo = Demo(
-            directory or cache / "demo" / name,
+            directory,
             name=name,
             mirror=mirror,
             cache=cache,
@@ -64,21 +66,30 @@ def _close(report: DemoReport) -> None:
     width = max(len(step.name) for step in report.steps)
     for step in report.steps:
         click.echo(f"  {step.name:<{width}}  {step.seconds:6.1f} s  {step.result}")
-    click.echo(f"\nThe platform is in {report.folder}, the cluster's access in its kubeconfig:\n")
-    click.echo(f"  export KUBECONFIG={report.kubeconfig}")
-    click.echo(f"  cd {report.folder}\n")
+    counts = [f"{up} of {all_} {name}" for name, (up, all_) in report.running.items() if all_]
+    click.echo(f"\nRunning: {', '.join(counts)}.\n")
     for login in report.logins:
-        click.echo(f"  login {login}")
-    target = (
-        "deployment/ml-pipeline -n kubeflow" if report.preset == "kubeflow" else "deployment/web"
-    )
-    click.echo("Try:")
-    for line in (
-        "kubectl get pods -A                  # simulated nodes, real objects",
-        "argosy status                        # each app's health and drift",
-        f"argosy explain {target}   # why is it as it is?",
-        "argosy diff --live                   # nothing: the cluster is as rendered",
-        "argosy check --all                   # what is wrong with it, known and waived",
-        "argosy dev down --name " + (report.kubeconfig.parent.name if report.kubeconfig else ""),
-    ):
+        click.echo(f"Login {login}\n")
+    for line in _to_try(report):
         click.echo(f"  {line}")
+
+
+def _to_try(report: DemoReport) -> list[str]:
+    """Return the lines that a person can type next."""
+    lines = [f"export KUBECONFIG={report.kubeconfig}"]
+    own = Path(sys.executable).parent
+    if shutil.which("argosy") is None or (own / "argosy").exists():
+        lines.append(f"export PATH={own}:$PATH")
+    lines.append(f"cd {report.folder}")
+    if shutil.which("kubectl"):
+        lines.append("kubectl get pods -A              # simulated nodes, real objects")
+    target = "ml-pipeline -n kubeflow" if report.preset == "kubeflow" else "web -n example"
+    name = report.kubeconfig.parent.name if report.kubeconfig else "demo"
+    return [
+        *lines,
+        "argosy status                    # each app's health and drift",
+        "argosy diff --live               # nothing: the cluster is as rendered",
+        f"argosy explain deployment/{target}",
+        "argosy check --all               # what is wrong with it, known and waived",
+        f"argosy dev down --name {name} --delete",
+    ]

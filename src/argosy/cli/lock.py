@@ -46,12 +46,10 @@ def command(
       argosy lock --mirror ../mirror  a mirror stands for the network
     """
     from argosy.cli.progress import open_progress
-    from argosy.cli.signals import stop_as_interrupted
     from argosy.platform.locking import check_lock, lock_platform, update_source
     from argosy.sources.blobs import BlobStore
     from argosy.sources.choose import fetcher_for
 
-    stop_as_interrupted()
     if check and (update is not None or dry_run):
         raise click.UsageError("--check only looks; leave it out to lock, or leave out the rest")
     cache = cache_dir()

@@ -14,6 +14,7 @@ import sys
 import click
 
 from argosy import __version__
+from argosy.cli.signals import stop_as_interrupted
 from argosy.errors import ArgosyError, OutsideError
 from argosy.suggest import did_you_mean
 
@@ -60,7 +61,9 @@ class _LazyGroup(click.Group):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(
-                " ".join([f"there is no command {name!r}.", did_you_mean(name, COMMANDS)]).strip(),
+                "; ".join(
+                    filter(None, [f"there is no command {name!r}", did_you_mean(name, COMMANDS)])
+                ),
                 ctx,
             )
         return super().resolve_command(ctx, args)
@@ -85,6 +88,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with 0 (fine), 1 (findings), 2 (usage) or 3 (outside)."""
+    stop_as_interrupted()
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Exit as error:
@@ -92,8 +96,9 @@ def main() -> None:
     except click.Abort:
         code = _say("interrupted; the same command goes on from here", INTERRUPTED)
     except click.UsageError as error:
-        error.show()
-        code = error.exit_code
+        asked = error.ctx.command_path if error.ctx else "argosy"
+        text = error.format_message().rstrip(".")
+        code = _say(f"{text[:1].lower()}{text[1:]}; see `{asked} --help`", error.exit_code)
     except click.ClickException as error:
         code = _say(error.format_message(), ArgosyError.exit_code)
     except ArgosyError as error:

@@ -56,12 +56,10 @@ def command(
       argosy render --app katib --app dex   only these two
     """
     from argosy.cli.progress import open_progress
-    from argosy.cli.signals import stop_as_interrupted
     from argosy.platform.config import load_platform
     from argosy.platform.render import render
     from argosy.sources.choose import fetcher_for
 
-    stop_as_interrupted()
     cache = cache_dir()
     with open_progress() as progress:
         report = render(

@@ -30,14 +30,12 @@ def command(dest: Path, directory: Path, mirror: Path | None, dry_run: bool) -> 
       argosy verify ../mirror --no-network
     """
     from argosy.cli.progress import open_progress
-    from argosy.cli.signals import stop_as_interrupted
     from argosy.platform.places import LOCK_FILE
     from argosy.sources.blobs import BlobStore
     from argosy.sources.choose import fetcher_for
     from argosy.sources.lock import read_lock
     from argosy.sources.vendor import vendor
 
-    stop_as_interrupted()
     lock = read_lock(directory / LOCK_FILE)
     if dry_run:
         for name, source in lock.sources.items():

@@ -32,11 +32,9 @@ def command(mirror: Path, directory: Path, no_network: bool, output: str) -> int
     """
     import msgspec
 
-    from argosy.cli.signals import stop_as_interrupted
     from argosy.platform.airgap import prove_mirror
     from argosy.sources.vendor import has_route, isolated
 
-    stop_as_interrupted()
     if no_network and has_route():
         own = [sys.executable, "-m", "argosy.cli.main", "verify", str(mirror.absolute())]
         own += ["-C", str(directory.absolute()), "--no-network", "-o", output]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["halt", "start"]
 
-PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG")
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "GOGC")
 GRACE = 3.0  # seconds to end by itself; the store is then closed with nobody writing to it
 START_SECONDS = 120.0  # a start takes 2; on a machine that compiles it may take 60
 
@@ -109,7 +109,8 @@ def _launch(
         )
         with uninterrupted():
             log = folder / "logs" / f"{name}.log"
-            current.processes.append(spawn(name, argv, log=log, env=passed_on))
+            own = components.TUNING.get(name, {}) | passed_on
+            current.processes.append(spawn(name, argv, log=log, env=own))
             state.write(folder, current)
 
 

@@ -20,10 +20,11 @@ from argosy.errors import OutsideError
 from argosy.kube import KubeApi, load_kubeconfig
 from argosy.platform import check
 from argosy.platform.apply import Applying, prepare
+from argosy.platform.catalogue import load_catalogue, releases
 from argosy.platform.config import load_platform
+from argosy.platform.health import assess
 from argosy.platform.init import plan_init, write_init
 from argosy.platform.locking import lock_platform
-from argosy.platform.places import LOCK_FILE
 from argosy.platform.render import render
 from argosy.platform.withheld import load_with_secrets
 from argosy.sources.blobs import BlobStore
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from argosy.manifests import Manifest
     from argosy.platform.board import Board
     from argosy.progress import Progress
 
@@ -65,6 +67,8 @@ class DemoReport:
         kubeconfig: of the local cluster.
         steps: what was done.
         logins: user and place of the password of each login that was made.
+        running: what the cluster says runs: of each kind how many are available, and how many
+            there are.
     """
 
     folder: Path
@@ -73,24 +77,29 @@ class DemoReport:
     kubeconfig: Path | None = None
     steps: list[Step] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
+    running: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Demo:
     """The demo.
 
     Args:
-        folder: the platform's directory; one that exists is used as it is.
+        folder: the platform's directory, used as it is when it holds one; None for a folder of
+            its own in the cache, one for each release.
         name: the local cluster's name.
         mirror: stands for the network, when given.
         cache: the cache's root.
         env: the process environment.
         progress: told of long steps.
         release: the Kubeflow release; the newest when left out.
+
+    Raises:
+        CatalogueError: the release is not catalogued.
     """
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         *,
         name: str,
         mirror: Path | None,
@@ -99,13 +108,16 @@ class Demo:
         progress: Progress,
         release: str | None = None,
     ) -> None:
-        self.report = DemoReport(folder)
+        self._release = release or releases()[0]
+        load_catalogue(self._release)  # says so before anything is built
+        self._home = cache / "demo" / name
+        self._given = folder is not None
+        self.report = DemoReport(folder or self._home / f"{KUBEFLOW}-{self._release}")
         self._name = name
         self._mirror = mirror
         self._cache = cache
         self._env = dict(env)
         self._progress = progress
-        self._release = release
         self._result = ""
 
     def prepare(self) -> None:
@@ -114,17 +126,13 @@ class Demo:
         Raises:
             ArgosyError: the step that failed says what and why; run again to go on.
         """
+        self._sources()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tools") as pool:
             kustomize = pool.submit(self._tool, "kustomize")
             control_plane = pool.submit(self._tool, "cluster")
-            try:
-                self._sources()
-                self._render(kustomize)
-                self._check()
-                self._cluster(control_plane)
-            except BaseException:
-                control_plane.cancel()
-                raise
+            self._render(kustomize)
+            self._check()
+            self._cluster(control_plane)
 
     def _tool(self, name: str) -> Path:
         return toolchain.ensure(name, cache=self._cache, env=self._env, progress=self._progress)
@@ -139,24 +147,26 @@ class Demo:
     def _sources(self) -> None:
         folder = self.report.folder
         if (folder / "platform.yaml").exists():
-            self.report.preset = KUBEFLOW if load_platform(folder).platform.kubeflow else EXAMPLE
-            if self.report.preset == EXAMPLE:
-                self.report.why = f"that is what stands in {folder}"
+            if load_platform(folder).platform.kubeflow is None:
+                self.report.preset, self.report.why = EXAMPLE, f"that is what stands in {folder}"
+                return
         else:
             write_init(folder, plan_init(folder, preset=KUBEFLOW, release=self._release))
-        if self.report.preset == EXAMPLE:
-            return
         with self._step("lock"):
             try:
                 self._result = self._lock()
             except FetchError as error:
-                if self._mirror is not None or (folder / LOCK_FILE).exists():
+                if self._mirror is not None or self._given:
                     raise
-                self.report.preset, self.report.why = EXAMPLE, str(error)
-                for name in plan_init(folder / "again", preset=KUBEFLOW):
-                    (folder / name).unlink()
-                write_init(folder, plan_init(folder, preset=EXAMPLE))
+                self._example(str(error))
                 self._result = "no network and no mirror: the example platform"
+
+    def _example(self, why: str) -> None:
+        """Go on with the example, in a folder of its own, so that a later run may do better."""
+        folder = self._home / EXAMPLE
+        self.report.folder, self.report.preset, self.report.why = folder, EXAMPLE, why
+        if not (folder / "platform.yaml").exists():
+            write_init(folder, plan_init(folder, preset=EXAMPLE, name="demo"))
 
     def _lock(self) -> str:
         fetcher = fetcher_for(
@@ -224,8 +234,31 @@ class Demo:
                     done = await Applying(api, prepared, board=board).run()
                 unchanged = len(prepared.plan.unchanged)
                 self._result = f"{len(done.applied)} objects applied, {unchanged} unchanged"
-                self._result += ", every workload available"
+                self.report.running = await _running(api)
 
         with self._step("apply"):
             asyncio.run(run())
         return self.report
+
+
+async def _running(api: KubeApi) -> dict[str, tuple[int, int]]:
+    """Ask the cluster what is available."""
+    index = await api.resources()
+    counts: dict[str, tuple[int, int]] = {}
+    for name, group, kind in (
+        ("Deployments", "apps", "Deployment"),
+        ("StatefulSets", "apps", "StatefulSet"),
+        ("pods", "", "Pod"),
+        ("nodes", "", "Node"),
+    ):
+        resource = index.find(group, None, kind)
+        found = [obj async for obj in api.list(resource)] if resource else []
+        counts[name] = (sum(_is_up(obj) for obj in found), len(found))
+    return counts
+
+
+def _is_up(obj: Manifest) -> bool:
+    if obj["kind"] != "Node":
+        return assess(obj).state == "healthy"
+    conditions = (obj.get("status") or {}).get("conditions") or []
+    return any((c["type"], c["status"]) == ("Ready", "True") for c in conditions)
