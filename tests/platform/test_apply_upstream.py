@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -89,9 +88,7 @@ async def test_an_upgrade_lists_its_hazards_and_is_applied_without_a_refusal(
             options = Options(prune=True, budget=1000, replace=frozenset(blocked))
             prepared = await prepare(api, found, options=options)
             assert prepared.plan.refusals == []
-            started = time.monotonic()
             await Applying(api, prepared, timeout=120).run()
-            assert time.monotonic() - started < 200
             again = await prepare(api, found, options=options)
             assert again.plan.of("create", "update", "adopt", "replace", "prune") == []
             status = await read_status(api, found)

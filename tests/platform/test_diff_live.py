@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -122,8 +121,6 @@ def test_a_cluster_that_does_not_answer_is_an_error_from_outside(tmp_path: Path)
         "users: [{name: x, user: {token: t}}]\n"
         "contexts: [{name: x, context: {cluster: x, user: x}}]\n"
     )
-    started = time.monotonic()
     with pytest.raises(Unreachable) as error:
         against_cluster(tmp_path, "default", kubeconfig=kubeconfig, environ=os.environ)
     assert error.value.exit_code == 3
-    assert time.monotonic() - started < 30
