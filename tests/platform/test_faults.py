@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,17 +17,18 @@ import pytest
 
 from argosy.errors import ArgosyError
 from argosy.platform.config import load_platform
-from argosy.platform.locking import check_lock, lock_platform
+from argosy.platform.locking import check_lock, lock_platform, update_source
 from argosy.platform.render import RenderReport, render
 from argosy.platform.scratch import scratch
 from argosy.platform.tree import load_rendered, read_index
 from argosy.sources.blobs import BlobStore
 from argosy.sources.errors import DiskError
 from argosy.sources.network import Network
+from argosy.sources.remote import GitRef
 from platforms import DEPLOYMENT, add_app, write_files, write_platform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from repositories import Repository
 
@@ -280,3 +282,67 @@ def test_an_index_that_leads_out_of_the_tree_is_not_followed(
     file.write_text(json.dumps({**index, "apps": {name: index["apps"]["one"]}}))
     assert read_index(one_app, "default") is None
     assert set(run(one_app, engines_env, tmp_path / "cache").built) == {"one"}
+
+
+def _lock_left(copy: Path) -> None:
+    for name in ("shallow.lock", "config.lock", "HEAD.lock"):
+        (copy / name).touch()
+
+
+def _head_gone(copy: Path) -> None:
+    (copy / "HEAD").write_text("")
+
+
+def _objects_gone(copy: Path) -> None:
+    shutil.rmtree(copy / "objects")
+
+
+def _objects_damaged(copy: Path) -> None:
+    for file in (copy / "objects").rglob("*"):
+        if file.is_file():
+            file.chmod(0o644)
+            file.write_bytes(b"junk")
+
+
+def _config_damaged(copy: Path) -> None:
+    (copy / "config").write_text("[[[")
+
+
+@pytest.mark.parametrize(
+    "damage", [_lock_left, _head_gone, _objects_gone, _objects_damaged, _config_damaged]
+)
+def test_a_damaged_copy_of_a_repository_is_fetched_anew(
+    locked: Path, tmp_path: Path, repository: Repository, damage: Callable[[Path], None]
+) -> None:
+    cache = tmp_path / "cache"
+    write_files(repository.root, {"deploy/a.yaml": deployment("b")})
+    new = repository.commit("v1.0.0")
+    damage(next(cache.glob("git/**/HEAD")).parent)
+    moves = update_source(
+        locked, "up", fetcher=Network(cache, env=os.environ), blobs=BlobStore(cache)
+    )
+    assert [move.new_commit for move in moves] == [new]
+
+
+def test_a_copy_that_is_damaged_between_two_files_is_fetched_anew(
+    locked: Path, tmp_path: Path, repository: Repository
+) -> None:
+    write_files(repository.root, {"other/b.yaml": "b: 1\n"})
+    repository.commit("v2")
+    cache = tmp_path / "cache"
+    tree = Network(cache, env=os.environ).tree(GitRef(repository.url, "", "v2"))
+    assert tree.read("deploy/a.yaml").decode() == deployment("a")
+    _objects_damaged(next(cache.glob("git/**/HEAD")).parent)
+    assert tree.read("other/b.yaml") == b"b: 1\n"
+    assert (locked / "argosy.lock").exists()
+
+
+def test_a_full_disk_while_git_fetches_is_one_sentence(
+    tmp_path: Path, repository: Repository
+) -> None:
+    (repository.root / "big").write_bytes(os.urandom(3 << 20))
+    repository.commit("v1.0.0")
+    with small_disk(tmp_path / "disk") as disk:
+        network, ref = Network(disk / "cache", env=os.environ), GitRef(repository.url, "", "v1.0.0")
+        with pytest.raises(DiskError, match=r"cannot write .*: no space is left on the disk; free"):
+            network.tree(ref).read("big")

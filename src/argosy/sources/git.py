@@ -2,7 +2,8 @@
 
 `git ls-remote` says what a ref is; `git fetch --depth=1 --filter=blob:none` brings the commit and
 its trees, and the blobs follow folder by folder when files are read. Names of files, links and
-submodules come from `git ls-tree`; nothing is ever checked out.
+submodules come from `git ls-tree`; nothing is ever checked out. A copy that is damaged, or that a
+killed git left locked, is thrown away and fetched anew.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from argosy.progress import NO_PROGRESS
-from argosy.sources.errors import FetchError, PathError, writing
+from argosy.sources.errors import DiskError, FetchError, PathError, writing
 from argosy.sources.fetch import COMMIT, Resolved
 from argosy.sources.remote import GitRef, remote_name
 from argosy.sources.trees import IndexTree, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from argosy.errors import Location
@@ -48,6 +50,11 @@ KINDS: dict[str, Kind] = {
 _ONLY_NAMED = ("not our ref", "unadvertised object")
 # Git's messages that mean: no such repository, or no permission to see it.
 _NO_REPOSITORY = ("not found", "does not appear to be", "does not exist", "could not read Username")
+# Git's messages that mean: the copy in the cache is damaged, when they do not name it anyway.
+_DAMAGED = ("corrupt", "bad object", "unable to read", "git has no object", "inflate", "packfile")
+_FULL = b"No space left on device"
+
+T = TypeVar("T")
 
 
 class Git:
@@ -108,8 +115,7 @@ class Git:
 
     def _refs(self, where: Location | None) -> dict[str, str]:
         if self._heads is None:
-            self._init()
-            output = self._remote(["ls-remote", "--", self.url], where)
+            output = self.healed(lambda: self._list(where))
             pairs = (line.split("\t", 1) for line in output.decode().splitlines() if "\t" in line)
             self._heads = {name: commit for commit, name in pairs}
         return self._heads
@@ -122,13 +128,47 @@ class Git:
         Raises:
             FetchError: it cannot be fetched.
         """
-        self._init()
         wanted = commit or self.resolve(ref, where=where).commit
         if not wanted:
             raise FetchError(f"{self.url} is empty", where=where)
-        if not self._has(wanted):
-            self._fetch(ref, wanted, where)
-        return GitTree(self, wanted, label)
+
+        def take() -> GitTree:
+            self.ensure(ref, wanted, where)
+            return GitTree(self, wanted, label, ref=ref)
+
+        return self.healed(take)
+
+    def ensure(self, ref: str | None, commit: str, where: Location | None = None) -> bool:
+        """Fetch a commit unless the cache has it; say whether it was fetched.
+
+        Raises:
+            FetchError: it cannot be fetched.
+        """
+        self._init()
+        if self._has(commit):
+            return False
+        self._fetch(ref, commit, where)
+        return True
+
+    def healed(self, act: Callable[[], T]) -> T:
+        """Do something with the copy in the cache; once more with a new copy when it is damaged.
+
+        Raises:
+            FetchError: it failed for another reason, or again.
+        """
+        try:
+            return act()
+        except FetchError as error:
+            told = (str(self.folder), *_DAMAGED)
+            if not any(text in error.message for text in told):
+                raise
+        with self._locked():
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return act()
+
+    def _list(self, where: Location | None) -> bytes:
+        self._init()
+        return self._remote(["ls-remote", "--", self.url], where)
 
     def _fetch(self, ref: str | None, commit: str, where: Location | None) -> None:
         self._progress.message("lock", f"git fetch {self.url} {ref or commit[:12]}")
@@ -215,6 +255,7 @@ class Git:
 
         Raises:
             FetchError: git is missing, failed, or took too long; the message is git's last line.
+            DiskError: the disk is full.
         """
         settings = ["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=0"]
         try:
@@ -231,6 +272,11 @@ class Git:
         except subprocess.TimeoutExpired as error:
             raise FetchError(f"git did not answer within {TIMEOUT:.0f} s") from error
         if done.returncode:
+            if _FULL in done.stderr:
+                raise DiskError(
+                    f"cannot write {self.folder}: no space is left on the disk",
+                    hint="free some space and run the command again",
+                )
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             told = next((one for one in lines if one.startswith(("fatal:", "error:"))), "")
             last = told or (lines[-1] if lines else f"exit code {done.returncode}")
@@ -252,7 +298,7 @@ def _like(ref: str, refs: Mapping[str, str]) -> str | None:
 class GitTree(IndexTree):
     """The files of one commit."""
 
-    def __init__(self, git: Git, commit: str, label: str) -> None:
+    def __init__(self, git: Git, commit: str, label: str, *, ref: str | None = None) -> None:
         listing = git.run(["ls-tree", "-r", "-z", commit]).decode(errors="surrogateescape")
         entries: dict[str, Kind] = {}
         self._objects: dict[str, str] = {}
@@ -265,6 +311,7 @@ class GitTree(IndexTree):
             self._objects[path] = name
         super().__init__(label, entries)
         self.commit = commit
+        self._ref = ref
         self._git = git
         self._missing = git.missing(commit)
         self._brought: set[str] = set()
@@ -281,11 +328,13 @@ class GitTree(IndexTree):
             raise PathError(f"there is no {path} in {self.label}")
         top = "/".join(path.split("/")[:2])
         if top not in self._brought:
-            self._bring(top)
+            self._git.healed(lambda: self._bring(top))
         return self._read[path]
 
     def _bring(self, top: str) -> None:
         """Read every file below a folder with one fetch and one `git cat-file`."""
+        if self._git.ensure(self._ref, self.commit):
+            self._missing = self._git.missing(self.commit)
         paths = [
             path
             for path in self._objects
