@@ -19,6 +19,7 @@ from msgspec import Struct
 from argosy import yaml
 from argosy.errors import Location
 from argosy.platform.config_errors import ConfigError, Steps, explain_invalid, nearest
+from argosy.platform.placeholders import keys_in
 from argosy.sources.remote import is_remote
 from argosy.suggest import did_you_mean
 
@@ -325,6 +326,8 @@ def _validate(platform: Platform, origins: dict[Steps, Location]) -> None:
         )
     for name, source in platform.sources.items():
         _check_source(name, source, origins)
+    for key in platform.values:
+        _check_key(key, origins)
     seen: set[str] = set()
     for index, app in enumerate(platform.apps.add):
         _check_app(app, ("apps", "add", index), platform, origins)
@@ -362,6 +365,21 @@ _LIKE = {
     "oci": "oci://ghcr.io/acme/charts/web",
     "file": "https://acme.com/release.yaml",
 }
+
+
+def _check_key(key: str, origins: dict[Steps, Location]) -> None:
+    """Refuse a value that no placeholder can name; YAML reads a bare `on` or `n` as a boolean."""
+    where = nearest(origins, ("values", key))
+    if key in {"true", "false", "null"}:
+        raise ConfigError(
+            f"YAML reads this key as {key}", where=where, hint="put it in quotes, or rename it"
+        )
+    if list(keys_in(f"<<__{key}__>>")) != [key]:
+        raise ConfigError(
+            f"{key!r} cannot stand in a placeholder",
+            where=where,
+            hint="use letters, digits, '-', '_' and '.', a letter or digit at both ends",
+        )
 
 
 def _check_source(name: str, source: Source, origins: dict[Steps, Location]) -> None:
