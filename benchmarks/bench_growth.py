@@ -53,7 +53,7 @@ def rows(bench: Bench) -> list[Row]:
         apply = [*bench.argosy, "apply", *place, "--yes"]
         diff = [*bench.argosy, "diff", *place, "--live"]
         figures.setdefault("render", []).append(run(render, env=bench.env).seconds)
-        with fresh_cluster(bench, f"growth-{times}") as env:
+        with fresh_cluster(bench, f"growth-{times}") as (_, env):
             again = [run(render, env=env).seconds for _ in range(ROUNDS)]
             figures.setdefault("render again", []).append(statistics.median(again))
             figures.setdefault("apply", []).append(run(apply, env=env).seconds)
@@ -64,7 +64,7 @@ def rows(bench: Bench) -> list[Row]:
     sizes = " / ".join(str(BASE * OBJECTS * times) for times in TIMES)
     return [
         Row(
-            f"growth of {name}, {sizes} objects",
+            f"growth of {name}, {sizes} small objects",
             "linear",
             " / ".join(f"{seconds:.2f} s" for seconds in found),
             met=found[2] / found[0] <= TIMES[2] / TIMES[0] * LINEAR,
