@@ -69,7 +69,11 @@ def test_a_variant_changes_the_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('kubeflow: "26.3"\n', "release '26.3' is not in the catalogue; did you mean '26.03'?"),
+        ('kubernetes: "1.99"\n', "platform.yaml:4:1: argosy has no schemas of Kubernetes 1.99"),
+        (
+            'kubeflow: "26.3"\n',
+            "platform.yaml:4:1: Kubeflow release '26.3' is not in the catalogue; did you mean",
+        ),
         ('kubeflow: "26.03"\napps: {include: [katip]}\n', "did you mean 'katib'?"),
         ('kubeflow: "26.03"\napps: {options: {katib: x}}\n', "'katib' has no variants"),
         ('kubeflow: "26.03"\napps: {options: {istio: gek}}\n', "did you mean 'gke'?"),

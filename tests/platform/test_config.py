@@ -54,7 +54,7 @@ values: {domain: ml.acme.com, replicas: 3}
     [
         (
             "kubeflow: 26.03\n",
-            "platform.yaml:4:1: kubeflow: expected str | null, got float; put it",
+            "platform.yaml:4:1: kubeflow: expected text, got a number; put it",
         ),
         ("kubeflw: x\n", "platform.yaml:4:1: unknown key 'kubeflw'; did you mean 'kubeflow'?"),
         ("apps:\n  inclde: [a]\n", "platform.yaml:5:3: unknown key 'inclde'; did you mean"),
@@ -66,8 +66,11 @@ values: {domain: ml.acme.com, replicas: 3}
         ("values: {a b: 1}\n", "'a b' cannot stand in a placeholder; use letters, digits"),
         ("sources:\n  a: {git: u, ref: v1, path: p}\n", "must name exactly one of"),
         ("sources:\n  a: {}\n", "must name exactly one of git, helm, oci, file and path, not none"),
-        ("apps: []\n", "platform.yaml:4:1: apps: expected object, got array"),
-        ("values: {a: [1]}\n", "platform.yaml:4:10: values.a: expected bool | int | float | str"),
+        ("apps: []\n", "platform.yaml:4:1: apps: expected a mapping of keys, got a list"),
+        (
+            "values: {a: [1]}\n",
+            "platform.yaml:4:10: values.a: expected true or false or a whole number",
+        ),
         ("kubernetes: latest\n", "'latest' is not a minor version"),
         ("apps:\n  add:\n  - {path: dir}\n", "platform.yaml:6:5: 'name' is missing in apps.add.0"),
         ("apps:\n  add: [{name: A_b}]\n", "'A_b' cannot be a name"),

@@ -8,15 +8,17 @@ already, and the selection says so.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from argosy.platform.catalogue import Release, load_catalogue
+from argosy.platform.catalogue import CatalogueError, Release, load_catalogue
 from argosy.platform.config import AddedApp, ConfigError
+from argosy.platform.openapi import available
 from argosy.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from argosy.errors import Location
     from argosy.platform.catalogue import CatalogueApp, Patch
@@ -96,7 +98,11 @@ def select(loaded: LoadedPlatform) -> Selection:
         CatalogueError: the release is not catalogued, or a name is not in it.
     """
     platform = loaded.platform
-    release = load_catalogue(platform.kubeflow) if platform.kubeflow is not None else None
+    with _placed(loaded, "kubeflow"):
+        release = load_catalogue(platform.kubeflow) if platform.kubeflow is not None else None
+    if release:
+        _check_names_of(release, loaded)
+    _check_kubernetes(loaded)
     apps = _from_catalogue(loaded, release) if release else {}
     if not release and (platform.apps.include or platform.apps.exclude or platform.apps.options):
         raise ConfigError(
@@ -122,6 +128,40 @@ def select(loaded: LoadedPlatform) -> Selection:
         release.kubernetes.tested if release else DEFAULT_KUBERNETES
     )
     return Selection(apps, provided, kubernetes, release)
+
+
+@contextmanager
+def _placed(loaded: LoadedPlatform, *steps: str | int) -> Iterator[None]:
+    """Say where in platform.yaml a name stands that the catalogue does not know."""
+    try:
+        yield
+    except CatalogueError as error:
+        raise CatalogueError(
+            error.message, where=error.where or loaded.where(*steps), hint=error.hint
+        ) from None
+
+
+def _check_names_of(release: Release, loaded: LoadedPlatform) -> None:
+    asked = loaded.platform.apps
+    for key, names in (("include", asked.include or ()), ("exclude", asked.exclude)):
+        for index, name in enumerate(names):
+            with _placed(loaded, "apps", key, index):
+                release.expand([name])
+    for name, variant in asked.options.items():
+        with _placed(loaded, "apps", "options", name):
+            release.app(name)
+            if release.app(name).variants:
+                release.app(name).path_of(variant)
+
+
+def _check_kubernetes(loaded: LoadedPlatform) -> None:
+    wanted = loaded.platform.kubernetes
+    if wanted is not None and wanted not in available():
+        raise ConfigError(
+            f"argosy has no schemas of Kubernetes {wanted}",
+            where=loaded.where("kubernetes"),
+            hint=f"known: {', '.join(available())}",
+        )
 
 
 def check_names(names: Iterable[str], selection: Selection) -> frozenset[str]:

@@ -66,7 +66,7 @@ def explain_invalid(
     hint = None
     if "Expected `str" in message and ("got `float`" in message or "got `int`" in message):
         hint = "put it in quotes, or YAML reads it as a number"
-    text = message[:1].lower() + message[1:].replace("`", "")
+    text = _in_words(message)
     return ConfigError(f"{spelled}: {text}" if spelled else text, where=where, hint=hint)
 
 
@@ -99,6 +99,27 @@ def _matches(pattern: Steps, steps: Steps) -> bool:
     return len(pattern) == len(steps) and all(
         expected in ("*", step) for expected, step in zip(pattern, steps, strict=True)
     )
+
+
+_WORDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping of keys",
+    "null": "nothing",
+}
+
+
+def _in_words(complaint: str) -> str:
+    """Say "expected text, got a number" for msgspec's names of types, which stand in back quotes."""
+
+    def spell(found: re.Match[str]) -> str:
+        kinds = [kind for kind in found.group(1).split(" | ") if kind != "null"] or ["null"]
+        return " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+
+    return re.sub(r"`([^`]*)`", spell, complaint[:1].lower() + complaint[1:])
 
 
 _TYPES = {
