@@ -113,7 +113,7 @@ _WORDS = {
 
 
 def _in_words(complaint: str) -> str:
-    """Say "expected text, got a number" for msgspec's names of types, which stand in back quotes."""
+    """Say msgspec's names of types, which stand in back quotes, as a person would."""
 
     def spell(found: re.Match[str]) -> str:
         kinds = [kind for kind in found.group(1).split(" | ") if kind != "null"] or ["null"]
