@@ -57,11 +57,12 @@ def rows(bench: Bench) -> list[Row]:
     figures = _Figures()
     kubectl = shutil.which("kubectl", path=bench.env["PATH"])
     for turn in range(ROUNDS):
-        parts = [lambda: _ours(bench, platform, figures)]
+        if turn % 2 == 0:
+            _ours(bench, platform, figures)
         if kubectl:
-            parts.append(lambda: _kubectl(bench, kubectl, stream, figures))
-        for part in parts if turn % 2 == 0 else reversed(parts):
-            part()
+            _kubectl(bench, kubectl, stream, figures)
+        if turn % 2 == 1:
+            _ours(bench, platform, figures)
     found = [_cold(figures)] if kubectl else []
     return [*found, _refused(bench, platform), *_again(figures)]
 

@@ -52,7 +52,7 @@ def real(mirror: Path) -> str:
 
 def workloads(count: int = 3000) -> str:
     """Return Deployments as people write them."""
-    one = {
+    one: dict[str, Any] = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {
