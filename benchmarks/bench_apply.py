@@ -85,9 +85,9 @@ def _ours(bench: Bench, platform: Path, figures: _Figures) -> None:
 def _kubectl(bench: Bench, kubectl: str, stream: Path, figures: _Figures) -> None:
     with fresh_cluster(bench, "kubectl") as (up, env):
         # kubectl remembers kinds by address, and a port may have been another cluster's
-        env = {**env, "KUBECACHEDIR": str(up.dir / "kubectl")}
-        figures.kubectl.append(_until_it_succeeds(kubectl, stream, env))
-        figures.kubectl_again.append(_once(kubectl, stream, env)[0])
+        own = {**env, "KUBECACHEDIR": str(up.dir / "kubectl")}
+        figures.kubectl.append(_until_it_succeeds(kubectl, stream, own))
+        figures.kubectl_again.append(_once(kubectl, stream, own)[0])
 
 
 def _cold(figures: _Figures) -> Row:
