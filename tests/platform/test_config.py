@@ -139,12 +139,13 @@ def outcome(folder: Path) -> str:
 
 KEYS = ["apiVersion", "kind", "metadata", "kubeflow", "sources", "apps", "values", "checks", "name"]
 KEYS += ["add", "include", "git", "ref", "waive", "code", "reason", "needs", "x"]
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(string.printable, max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
+scalars = st.none() | st.booleans() | st.integers() | st.text(string.printable, max_size=8)
+anything: st.SearchStrategy[object] = st.deferred(
+    lambda: (
+        scalars
+        | st.lists(anything, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS), anything, max_size=4)
+    )
 )
 
 
