@@ -1,9 +1,9 @@
 """A running cluster for the tests of a session, and a namespace of its own for each test.
 
-`from devcluster_fixtures import devcluster, namespace` in a conftest makes them available; tests
-that use them carry the marker `apiserver`. One cluster serves a whole session (a worker of
-pytest-xdist is a session); it is deleted at the end, and what a killed session left is deleted by
-the next one.
+tests/conftest.py makes them available to all tests, once: a second import would be a second
+fixture. Tests that use them carry the marker `apiserver`. One cluster serves a whole session (a
+worker of pytest-xdist is a session); it is deleted at the end, and what a killed session left is
+deleted by the next one.
 """
 
 from __future__ import annotations

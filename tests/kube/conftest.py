@@ -16,15 +16,12 @@ import pytest
 from argosy.kube import KubeApi, load_kubeconfig
 from argosy.kube.config import ClusterConfig
 from argosy.kube.transport import Surroundings
-from devcluster_fixtures import devcluster, namespace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from devcluster_fixtures import TestCluster
-
-__all__ = ["devcluster", "namespace"]
 
 
 @pytest.fixture
