@@ -123,6 +123,81 @@ async def test_what_does_not_go_says_which_controller_is_missing_and_the_next_ru
 
 
 @pytest.mark.apiserver
+async def test_what_is_on_its_way_out_is_not_healthy_and_leaves_no_inventory_behind(
+    api: KubeApi, devcluster: TestCluster
+) -> None:
+    thing = (
+        crd("stays", "Stay")
+        + "---\napiVersion: argosy.test/v1\nkind: Stay\n"
+        + "metadata: {name: s, namespace: de-way, finalizers: [who.knows/x]}\n"
+    )
+    await apply(api, small("de-way", thing))
+    with pytest.raises(StillThere, match="1 object did not go in 1 s"):
+        await delete(api, "de-way", timeout=1)
+    (app,) = (await read_status(api, small("de-way", thing))).apps
+    told = {u.object: u.reason for u in app.unwell}
+    assert told["Stay.argosy.test de-way/s"] == "being deleted, held by who.knows/x"
+    path = "/apis/argosy.test/v1/namespaces/de-way/stays/s"
+    devcluster.api.merge(path, {"metadata": {"finalizers": []}})
+    everything = {"crds": True, "namespaces": True, "pvcs": True}
+    await delete(api, "de-way", **everything)
+    await delete(api, "de-way", **everything)
+    parents = names(devcluster, "argosy-system", "configmaps")
+    assert not [name for name in parents if name.startswith("de-way.")]
+
+
+@pytest.mark.apiserver
+async def test_an_inventory_that_an_interrupted_delete_has_emptied_goes(
+    api: KubeApi, devcluster: TestCluster
+) -> None:
+    await apply(api, small("de-empty"))
+    for path in (
+        "/apis/apps/v1/namespaces/de-empty/deployments/web",
+        "/api/v1/namespaces/de-empty/persistentvolumeclaims/data",
+        "/api/v1/namespaces/de-empty",
+    ):
+        devcluster.api.delete(path)
+    state, _ = await read_members(api, "de-empty", "default")
+    assert set(state.parents) == {"app"}
+    await delete(api, "de-empty", namespaces=True)
+    parents = names(devcluster, "argosy-system", "configmaps")
+    assert not [name for name in parents if name.startswith("de-empty.")]
+
+
+@pytest.mark.apiserver
+async def test_an_autoscaler_of_simulated_pods_is_no_defect(
+    api: KubeApi, devcluster: TestCluster
+) -> None:
+    scaler = """
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: st-hpa}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 1
+  maxReplicas: 3
+  metrics:
+  - type: Resource
+    resource: {name: cpu, target: {type: Utilization, averageUtilization: 9}}
+"""
+    await apply(api, small("st-hpa", scaler))
+    failed = {
+        "type": "ScalingActive",
+        "status": "False",
+        "reason": "FailedGetResourceMetric",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    path = "/apis/autoscaling/v2/namespaces/st-hpa/horizontalpodautoscalers/web/status"
+    status = {"currentMetrics": [], "desiredReplicas": 1, "conditions": [failed]}
+    devcluster.api.merge(path, {"status": status})
+    found = await read_status(api, small("st-hpa", scaler))
+    assert found.well
+    reasons = [u.reason for u in found.apps[0].unwell if "Autoscaler" in u.object]
+    assert reasons == ["its pods are simulated, and nobody measures them"]
+
+
+@pytest.mark.apiserver
 async def test_status_names_what_is_missing_drifted_and_left_over(
     api: KubeApi, devcluster: TestCluster
 ) -> None:

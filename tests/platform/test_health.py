@@ -128,6 +128,14 @@ CASES = [
         live(
             "apiextensions.k8s.io/v1",
             "CustomResourceDefinition",
+            conditions=[condition("Established", "False", reason="Installing")],
+        ),
+        "progressing",
+    ),
+    (
+        live(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
             conditions=[condition("NamesAccepted", "False"), condition("Established", "True")],
         ),
         "degraded",

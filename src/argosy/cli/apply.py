@@ -60,7 +60,11 @@ __all__ = ["command"]
     metavar="MANAGER",
     help="Take fields from this field manager.",
 )
-@click.option("--wait/--no-wait", default=True, help="Wait until all workloads are rolled out.")
+@click.option(
+    "--wait/--no-wait",
+    default=True,
+    help="Wait until all workloads are rolled out and all kinds are served.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
@@ -118,27 +122,37 @@ def command(
 
         async with KubeApi(config, interactive=sys.stdin.isatty()) as api:
             prepared = await prepare(api, platform, apps=chosen, options=options)
-            _show(prepared, output, full=dry_run)
+            if output == "text":
+                _show(prepared, full=dry_run)
             if dry_run:
+                if output == "json":
+                    _print_json(prepared, None)
                 return 1 if prepared.plan.writes or prepared.plan.refusals else 0
             if prepared.plan.writes and not prepared.plan.refusals and not yes:
-                _ask(config.title, platform.env)
-            report = await _apply(api, prepared, timeout=timeout, wait=wait)
-        _close(report, output)
+                _ask(config.title, platform.env, output)
+            report = await _apply(api, prepared, output, timeout=timeout, wait=wait)
+        if output == "text":
+            _close(report)
         return 0
 
     return asyncio.run(run())
 
 
-def _show(prepared: Prepared, output: str, *, full: bool) -> None:
-    from argosy.platform.plan_text import plan_dict, plan_lines
+def _print_json(prepared: Prepared, report: Report | None) -> None:
+    """Print the plan and, unless it was a dry run, what became of it: one document."""
+    import msgspec
 
-    if output == "json":
-        import msgspec
+    from argosy.platform.plan_text import plan_dict, report_dict
 
-        plan = plan_dict(prepared.plan, prepared.inspected)
-        click.echo(msgspec.json.format(msgspec.json.encode(plan), indent=2))
-        return
+    told = plan_dict(prepared.plan, prepared.inspected)
+    if report:
+        told["result"] = report_dict(report)
+    click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
+
+
+def _show(prepared: Prepared, *, full: bool) -> None:
+    from argosy.platform.plan_text import plan_lines
+
     for line in plan_lines(prepared.plan, prepared.inspected, full=full):
         click.echo(line)
     if full and prepared.plan.writes:
@@ -150,24 +164,30 @@ def _show(prepared: Prepared, output: str, *, full: bool) -> None:
             click.echo(line)
 
 
-def _ask(cluster: str, env: str) -> None:
+def _ask(cluster: str, env: str, output: str) -> None:
+    if output == "json":
+        raise click.UsageError("with -o json, say --yes, or --dry-run to look")
     if not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on: say --yes, or --dry-run to look")
     click.confirm(f"Apply this to {cluster} ({env})?", abort=True, err=True)
 
 
-async def _apply(api: Any, prepared: Prepared, *, timeout: float, wait: bool) -> Report:
+async def _apply(
+    api: Any, prepared: Prepared, output: str, *, timeout: float, wait: bool
+) -> Report:
     from argosy.cli.board import open_board
     from argosy.platform.apply import Applying
 
     with open_board("apply") as board:
         applying = Applying(api, prepared, board=board, timeout=timeout, wait=wait)
-        return await applying.run()
+        try:
+            return await applying.run()
+        finally:
+            if output == "json":  # also of what failed or was interrupted: what was done is done
+                _print_json(prepared, applying.report)
 
 
-def _close(report: Report, output: str) -> None:
-    if output == "json":
-        return
+def _close(report: Report) -> None:
     took = " ".join(f"{name} {seconds:.1f} s," for name, seconds in report.seconds.items())
     click.echo(
         f"{len(report.applied)} applied, {len(report.deleted)} deleted, "

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argosy.cli.options import apps_option, cluster_options, directory_option, env_option
+from argosy.cli.options import (
+    apps_option,
+    cluster_options,
+    directory_option,
+    env_option,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from argosy.kube import ClusterConfig
+    from argosy.manifests import ObjectId
     from argosy.platform.delete import DeleteOptions, Deletion
 
 __all__ = ["command"]
@@ -45,6 +52,7 @@ __all__ = ["command"]
     metavar="SECONDS",
     help="How long objects may take to go (default: 120).",
 )
+@output_option
 def command(
     directory: Path,
     env: str | None,
@@ -59,6 +67,7 @@ def command(
     delete_profiles: bool,
     names: tuple[str, ...],
     timeout: float,
+    output: str,
 ) -> int:
     """Delete what argosy has applied of this platform, in reverse order.
 
@@ -94,6 +103,7 @@ def command(
         dry_run=dry_run,
         yes=yes,
         timeout=timeout,
+        output=output,
     )
     return asyncio.run(call)
 
@@ -108,6 +118,7 @@ async def _run(
     dry_run: bool,
     yes: bool,
     timeout: float,
+    output: str,
 ) -> int:
     from argosy.cli.board import open_board
     from argosy.kube import KubeApi
@@ -118,11 +129,16 @@ async def _run(
         state, index = await read_members(api, name, env)
         chosen = known_apps(apps, set(state.parents), "in the cluster")
         deletion = plan_deletion(state, apps=chosen, options=options)
-        _show(deletion)
-        if dry_run or not deletion.count:
+        if output == "text":
+            _show(deletion)
+        if dry_run:
+            _tell(deletion, [], output)
             return 0
-        if not yes:
-            _ask(config.title, name)
+        if deletion.count and not yes:
+            _ask(config.title, name, output)
+        if not deletion.count and not deletion.parents:
+            _tell(deletion, [], output)
+            return 0
         with open_board("delete") as board:
             deleting = Deleting(
                 api,
@@ -135,7 +151,7 @@ async def _run(
                 timeout=timeout,
             )
             gone = await deleting.run()
-    click.echo(f"{len(gone.deleted)} deleted, {len(gone.kept)} kept")
+    _tell(deletion, gone.deleted, output)
     return 0
 
 
@@ -145,10 +161,31 @@ def _show(deletion: Deletion) -> None:
             click.echo(f"- {found.id}")
     for found in deletion.kept:
         click.echo(f"= {found.id}  (kept)")
+    for note in deletion.notes:
+        click.echo(f"note {note}")
     click.echo(f"{deletion.count} to delete, {len(deletion.kept)} kept")
 
 
-def _ask(cluster: str, name: str) -> None:
+def _tell(deletion: Deletion, deleted: list[ObjectId], output: str) -> None:
+    """Say what was done."""
+    if output == "text":
+        if deleted:
+            click.echo(f"{len(deleted)} deleted, {len(deletion.kept)} kept")
+        return
+    import msgspec
+
+    told = {
+        "delete": [str(found.id) for layer in deletion.layers for found in layer],
+        "keep": [str(found.id) for found in deletion.kept],
+        "notes": deletion.notes,
+        "deleted": [str(id_) for id_ in deleted],
+    }
+    click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
+
+
+def _ask(cluster: str, name: str, output: str) -> None:
+    if output == "json":
+        raise click.UsageError("with -o json, say --yes, or --dry-run to look")
     if not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on: say --yes, or --dry-run to look")
     click.confirm(f"Delete this from {cluster} ({name})?", abort=True, err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +18,8 @@ from argosy.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from argosy.platform.diff import PlatformDiff
 
 __all__ = ["command"]

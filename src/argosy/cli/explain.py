@@ -52,7 +52,7 @@ def command(
     \b
     Examples:
       argosy explain deployment/ml-pipeline
-      argosy explain deploy/ml-pipeline:spec.replicas -n kubeflow
+      argosy explain deploy/ml-pipeline:spec.selector -n kubeflow
       argosy explain 'cm/workflow-controller-configmap:data.sso'
       argosy explain 'svc/ml-pipeline:metadata.labels.app.kubernetes.io/name'
       argosy explain --live deploy/katib-ui:spec.replicas

@@ -36,8 +36,11 @@ from argosy.platform.payload import payload
 from argosy.platform.prepare import Prepared, conflict_sentence, prepare, written_version
 from argosy.platform.readiness import WORKLOADS, GateClosed, Readiness, is_simulated
 from argosy.platform.tasks import first_error, together
+from argosy.platform.waves import Gate
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from argosy.kube import KubeApi
     from argosy.platform.model import RenderedObject
     from argosy.platform.plan import Action, Plan
@@ -91,7 +94,7 @@ class Applying:
         prepared: the plan, from `prepare`.
         board: where progress goes.
         timeout: seconds that one gate may take.
-        wait: wait at the end until every workload is rolled out.
+        wait: wait at the end until every workload is rolled out and every kind is served.
         purpose: what others are told who want to write meanwhile.
     """
 
@@ -322,15 +325,17 @@ class Applying:
         self.report.deleted.append(action.id)
 
     async def _until_ready(self, tree: Tree, ready: Readiness) -> None:
-        workloads = [id_ for id_ in tree.templates if id_[:2] in WORKLOADS]
+        calls = {id_: ready.wait_healthy(id_) for id_ in tree.templates if id_[:2] in WORKLOADS}
+        # kinds that nothing of the platform waited for: whoever comes next needs them
+        calls |= {d.id: ready.wait(Gate("served", d.id)) for d in tree.definitions.values()}
 
-        async def one(id_: ObjectId) -> None:
+        async def one(id_: ObjectId, call: Awaitable[None]) -> None:
             try:
-                await ready.wait_healthy(id_)
+                await call
             except GateClosed as error:
                 self.report.failed[str(id_)] = error.message
 
-        await together([one(id_) for id_ in workloads], name="wait")
+        await together([one(id_, call) for id_, call in calls.items()], name="wait")
 
     async def _tick(self, ready: Readiness) -> None:
         while True:

@@ -22,9 +22,9 @@ from argosy.manifests import apply_rank
 from argosy.platform.applyset import NAMESPACE, parent_name, write_parent
 from argosy.platform.board import Board, Waiting
 from argosy.platform.finalizers import held_by
-from argosy.platform.hazards import short
 from argosy.platform.lease import Lease, this_process
 from argosy.platform.live import CONFIG_MAP, LiveObject, LiveState, members, read_live
+from argosy.platform.named import is_named, names_nothing
 from argosy.platform.readiness import WORKLOADS
 from argosy.platform.tasks import together
 
@@ -65,10 +65,19 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
 
 class Deletion(msgspec.Struct):
-    """What is deleted, layer by layer, and what is kept."""
+    """What is deleted, layer by layer, and what is kept.
+
+    Attributes:
+        layers: what goes, the first first.
+        kept: what stays until it is named.
+        parents: the ids of the ApplySets; those whose last member is gone go too.
+        notes: what the person may have meant otherwise.
+    """
 
     layers: list[list[LiveObject]]
     kept: list[LiveObject]
+    parents: frozenset[str] = frozenset()
+    notes: list[str] = []
 
     @property
     def count(self) -> int:
@@ -80,6 +89,8 @@ def plan_deletion(
     state: LiveState, *, apps: frozenset[str] = frozenset(), options: DeleteOptions
 ) -> Deletion:
     """Return what a deletion does.
+
+    Names that mean nothing are told and no mistake: an earlier run may have deleted it.
 
     Args:
         state: what is in the cluster.
@@ -94,7 +105,12 @@ def plan_deletion(
     layers: dict[int, list[LiveObject]] = {}
     for found in sorted(going, key=lambda o: o.id):
         layers.setdefault(-apply_rank(found.id), []).append(found)
-    return Deletion([layers[rank] for rank in sorted(layers)], kept)
+    notes = list(
+        names_nothing(
+            options.names, [o.id for o in members], option="--delete", what="was applied by argosy"
+        )
+    )
+    return Deletion([layers[rank] for rank in sorted(layers)], kept, frozenset(ids), notes)
 
 
 def _may_go(id_: ObjectId, options: DeleteOptions) -> bool:
@@ -104,7 +120,7 @@ def _may_go(id_: ObjectId, options: DeleteOptions) -> bool:
         ("", "PersistentVolumeClaim"): options.pvcs,
         ("kubeflow.org", "Profile"): options.profiles,
     }
-    return allowed.get((id_.group, id_.kind), True) or short(id_) in options.names
+    return allowed.get((id_.group, id_.kind), True) or is_named(id_, options.names)
 
 
 async def read_members(api: KubeApi, platform: str, env: str) -> tuple[LiveState, ResourceIndex]:
@@ -256,7 +272,8 @@ class Deleting:
             for o in left[:5]
         ]
         more = f"; and {len(left) - 5} more" if len(left) > 5 else ""
-        return f"{len(left)} objects did not go in {self._timeout:.0f} s: {'; '.join(held)}{more}"
+        count = "1 object" if len(left) == 1 else f"{len(left)} objects"
+        return f"{count} did not go in {self._timeout:.0f} s: {'; '.join(held)}{more}"
 
     async def _running(self) -> set[str]:
         found: set[str] = set()
@@ -270,9 +287,8 @@ class Deleting:
         """Bring the parents in line: one whose last member is gone goes too."""
         platform, env = self._name
         gone = set(self.gone.deleted)
-        ids = {o.part_of for layer in self._deletion.layers for o in layer}
-        ids |= {o.part_of for o in self._deletion.kept}
-        selected = [p for p in self._state.parents.values() if p.id in ids]
+        # also those that an interrupted run has emptied
+        selected = [p for p in self._state.parents.values() if p.id in self._deletion.parents]
         for parent in selected:
             left = {
                 o.id

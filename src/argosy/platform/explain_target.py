@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from argosy.platform.tree import Index
 
-__all__ = ["CRD", "Target", "TargetError", "find_target", "parts_of"]
+__all__ = ["CRD", "SHORT", "Target", "TargetError", "find_target", "parts_of", "plurals"]
 
 SHOWN = 10  # candidates that are listed
 CRD = "customresourcedefinition.apiextensions.k8s.io"
@@ -153,7 +153,7 @@ def _kinds(
     def fits(kind: str) -> bool:
         own, _, own_group = kind.partition(".")
         right = not group or own_group == group or own_group.startswith(f"{group}.")
-        return right and word in {own, *_plurals(own)}
+        return right and word in {own, *plurals(own)}
 
     found = frozenset(kind for kind in known if fits(kind))
     if found:
@@ -162,7 +162,8 @@ def _kinds(
     return frozenset(kind for kind in known if kind in named)
 
 
-def _plurals(kind: str) -> tuple[str, ...]:
+def plurals(kind: str) -> tuple[str, ...]:
+    """Return the plurals that a kind in lower case may have."""
     if kind.endswith("y") and kind[-2:-1] not in "aeiou":
         return (f"{kind[:-1]}ies",)
     return (f"{kind}es",) if kind.endswith(("s", "x", "ch", "sh")) else (f"{kind}s",)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from argosy.manifests import Manifest
 
-__all__ = ["Health", "State", "assess", "has_health", "worst"]
+__all__ = ["Health", "State", "assess", "has_health", "lacks_metrics", "worst"]
 
 State = Literal["healthy", "suspended", "progressing", "unknown", "missing", "degraded"]
 ORDER: tuple[State, ...] = (
@@ -291,6 +291,14 @@ def _autoscaler(_live: Manifest, _spec: dict[str, Any], status: dict[str, Any]) 
     return Health("progressing", "waiting for the first scaling decision")
 
 
+def lacks_metrics(live: Manifest) -> bool:
+    """Say whether a live object is an autoscaler that knows nothing of its pods."""
+    return live.get("kind") == "HorizontalPodAutoscaler" and any(
+        condition.get("reason") == "FailedGetResourceMetric"
+        for condition in (live.get("status") or {}).get("conditions") or ()
+    )
+
+
 def _api_service(_live: Manifest, _spec: dict[str, Any], status: dict[str, Any]) -> Health:
     available = named(status.get("conditions") or [], "Available")
     if available is None:
@@ -309,7 +317,9 @@ def _definition(_live: Manifest, _spec: dict[str, Any], status: dict[str, Any]) 
     if (found := named(conditions, "NamesAccepted")) and found.get("status") == "False":
         return Health("degraded", f"its names are not accepted: {_says(found)}")
     established = named(conditions, "Established")
-    if not established or established.get("status") != "True":
+    if not established or established.get("reason") == "Installing":
+        return Health("progressing", "the API server is about to serve it")
+    if established.get("status") != "True":
         return Health("degraded", f"not established: {_says(established or {})}")
     if (found := named(conditions, "NonStructuralSchema")) and found.get("status") == "True":
         return Health("degraded", f"its schema is not structural: {_says(found)}")

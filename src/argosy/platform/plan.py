@@ -16,6 +16,7 @@ import msgspec
 
 from argosy.manifests import ObjectId, apply_rank
 from argosy.platform.hazards import Hazard, short
+from argosy.platform.named import is_named, names_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -92,12 +93,14 @@ class Plan(msgspec.Struct):
         unchanged: objects that need no call.
         hazards: steps that need care.
         refusals: why nothing is done; empty when the plan can be executed.
+        notes: what the person may have meant otherwise.
     """
 
     actions: list[Action]
     unchanged: list[ObjectId]
     hazards: list[Hazard] = []
     refusals: list[str] = []
+    notes: list[str] = []
 
     def of(self, *verbs: Verb) -> list[Action]:
         """Return the actions with one of some verbs."""
@@ -161,7 +164,17 @@ def make_plan(
     known = set(wanted) | set(elsewhere)
     selected = {w.app for w in wanted.values()}
     _plan_removals(plan, state, known, selected=selected, apps=apps, options=options)
+    _note_names(plan, known, options)
     return plan
+
+
+def _note_names(plan: Plan, known: set[ObjectId], options: Options) -> None:
+    """Tell of names that mean nothing: a slip, or what an interrupted run has done already."""
+    gone = [action.id for action in plan.of("keep", "prune")]
+    plan.notes += names_nothing(
+        options.delete, gone, option="--delete", what="is there and rendered no more"
+    )
+    plan.notes += names_nothing(options.replace, known, option="--replace", what="is rendered")
 
 
 def _action(
@@ -232,11 +245,12 @@ def _plan_removals(
     pruned = []
     for live in gone:
         app = app_of[live.part_of]
-        named = short(live.id) in options.delete
-        if not options.prune:
-            plan.actions.append(Action("keep", live.id, app, "--prune deletes it", live.uid))
-        elif live.id[:2] in PROTECTED and not named:
-            reason = f"--delete {short(live.id)} deletes it"
+        named = is_named(live.id, options.delete)
+        protected = live.id[:2] in PROTECTED and not named
+        if not options.prune or protected:
+            missing = [] if options.prune else ["--prune"]
+            missing += [f"--delete {short(live.id)}"] if protected else []
+            reason = f"{' '.join(missing)} deletes it"
             plan.actions.append(Action("keep", live.id, app, reason, live.uid))
         else:
             reason = "rendered no more"
@@ -259,10 +273,12 @@ def settle_hazards(plan: Plan, hazards: Iterable[Hazard], *, options: Options) -
     """
     replaced: set[ObjectId] = set()
     for hazard in hazards:
-        plan.hazards.append(hazard)
+        named = hazard.code == "immutable-field" and is_named(hazard.id, options.replace)
+        # what is allowed stops nothing any more, and what is lost is told all the same
+        plan.hazards.append(hazard._replace(severity="dangerous") if named else hazard)
         if hazard.severity != "blocks":
             continue
-        if hazard.code == "immutable-field" and short(hazard.id) in options.replace:
+        if named:
             replaced.add(hazard.id)
         else:
             plan.refusals.append(f"{hazard.id}: {hazard.message}; {hazard.advice}")

@@ -5,6 +5,7 @@ Pure. Values of Secrets are masked before they come here.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from argosy.manifests import apply_rank
@@ -13,12 +14,13 @@ from argosy.platform.hazards import worst_first
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from argosy.platform.apply import Report
     from argosy.platform.hazards import Hazard
     from argosy.platform.inspect import Inspected
     from argosy.platform.plan import Action, Plan
     from argosy.platform.waves import Order
 
-__all__ = ["plan_dict", "plan_lines", "wave_lines"]
+__all__ = ["plan_dict", "plan_lines", "report_dict", "wave_lines"]
 
 SIGNS = {"create": "+", "update": "~", "adopt": "^", "replace": "!", "prune": "-", "keep": "="}
 WORDS = {"blocks": "STOP", "dangerous": "CARE", "notice": "note"}
@@ -39,6 +41,8 @@ def plan_lines(plan: Plan, inspected: Inspected, *, full: bool = False) -> Itera
         yield from _app(plan, inspected, app, full=full)
     for hazard in worst_first(plan.hazards):
         yield from _hazard(hazard)
+    for note in plan.notes:
+        yield f"note {note}"
     for refusal in plan.refusals:
         yield f"refused: {refusal}"
     yield plan.summary()
@@ -66,13 +70,16 @@ def _fields(inspected: Inspected, action: Action) -> Iterator[str]:
     if not changes and action.verb == "update":
         yield "      the API server sees no difference"
     for change in changes[:FIELDS]:
+        path = _cut(change.path)
         match change.op:
             case "add":
-                yield f"      {change.path}: + {_value(change.new)}"
+                yield f"      {path}: + {_value(change.new)}"
             case "remove":
-                yield f"      {change.path}: - {_value(change.old)}"
+                yield f"      {path}: - {_value(change.old)}"
+            case "order":
+                yield f"      {path}: other order"
             case _:
-                yield f"      {change.path}: {_value(change.old)} -> {_value(change.new)}"
+                yield f"      {path}: {_value(change.old)} -> {_value(change.new)}"
     if len(changes) > FIELDS:
         yield f"      and {len(changes) - FIELDS} more fields"
 
@@ -80,9 +87,16 @@ def _fields(inspected: Inspected, action: Action) -> Iterator[str]:
 WIDTH = 80  # characters of one value
 
 
+PATH = 160  # characters of one path: items of lists may be named by a whole script
+
+
 def _value(value: Any) -> str:
-    text = " ".join(str(value).split())
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
+
+
+def _cut(path: str) -> str:
+    return path if len(path) <= PATH else f"{path[: PATH - 3]}..."
 
 
 def _hazard(hazard: Hazard) -> Iterator[str]:
@@ -121,6 +135,18 @@ def plan_dict(plan: Plan, inspected: Inspected) -> dict[str, Any]:
         "unchanged": len(plan.unchanged),
         "hazards": [{**h._asdict(), "id": str(h.id)} for h in worst_first(plan.hazards)],
         "refusals": plan.refusals,
+        "notes": plan.notes,
+    }
+
+
+def report_dict(report: Report) -> dict[str, Any]:
+    """Return what an apply did, for JSON output."""
+    return {
+        "applied": [str(id_) for id_ in report.applied],
+        "deleted": [str(id_) for id_ in report.deleted],
+        "failed": report.failed,
+        "skipped": [str(id_) for id_ in report.skipped],
+        "seconds": report.seconds,
     }
 
 

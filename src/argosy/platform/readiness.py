@@ -7,13 +7,15 @@ is known at any time, with the reason and, after a while, what pods and events s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from argosy.errors import ArgosyError
-from argosy.kube import Resource
+from argosy.kube import ApiError, Resource
 from argosy.manifests import ObjectId
 from argosy.platform.applyset import PART_OF
 from argosy.platform.board import Waiting
+from argosy.platform.established import look_at
 from argosy.platform.health import Health, assess
 from argosy.platform.reasons import why_not_ready
 
@@ -48,6 +50,9 @@ SIMULATED = {"kwok.x-k8s.io/node", "argosy.dev/devcluster"}
 # while definitions come in, and asking five times as often costs it a quarter of its time
 SERVED_POLL = 0.5
 FIRST_POLL, LAST_POLL = 0.05, 1.0  # seconds between two looks, growing
+# seconds until a definition is read to see what is wrong with it; an API server that runs in
+# several copies takes five to serve a new kind
+STUCK = 10.0
 LOOK_CLOSER = 3.0  # seconds without success until pods and events are asked for the reason
 
 
@@ -108,6 +113,7 @@ class Readiness:
         self._since: dict[str, float] = {}
         self._reasons: dict[str, str] = {}
         self._closer: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
 
     def close(self) -> None:
         """End the watches."""
@@ -233,16 +239,33 @@ class Readiness:
 
     async def _until_served(self, definition: ObjectId, what: str) -> None:
         made = self._definitions[definition]
+        if self._index.find(made.group, made.storage, made.kind) is not None:
+            return
         self._reasons[what] = "the definition is not established"
         self._asking += 1
+        looker = asyncio.create_task(self._look_at(definition, what), name=f"look at {made.kind}")
         try:
             async with self._changed:
                 while self._index.find(made.group, made.storage, made.kind) is None:
+                    if what in self._refused:
+                        raise GateClosed(f"{definition} is not served: {self._refused[what]}")
                     if self._poller is None:
                         self._poller = self._group.create_task(self._poll(), name="poll kinds")
                     await self._changed.wait()
         finally:
             self._asking -= 1
+            looker.cancel()
+
+    async def _look_at(self, definition: ObjectId, what: str) -> None:
+        while True:
+            await asyncio.sleep(STUCK)
+            with contextlib.suppress(ApiError):  # the poll says what is wrong with the server
+                health = await look_at(self._api, definition.name)
+                async with self._changed:
+                    self._reasons[what] = health.reason or "the API server is slow to serve it"
+                    if health.state == "degraded":
+                        self._refused[what] = health.reason
+                    self._changed.notify_all()
 
     async def _poll(self) -> None:
         """Ask what is served, once for all who wait, for as long as somebody does."""

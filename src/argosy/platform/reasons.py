@@ -37,6 +37,7 @@ async def why_not_ready(api: KubeApi, workload: Manifest) -> str:
                 api, namespace, selector
             )
             reasons = await _warnings(api, namespace, {workload["metadata"]["name"], *owners})
+        reasons = reasons or [text for pod in pods for text in _unready(pod)]
     except ApiError:
         return ""
     return "; ".join(reasons[:SHOWN])
@@ -52,11 +53,28 @@ def _of_pod(pod: Manifest) -> Iterator[str]:
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") and waiting["reason"] != "PodInitializing":
             message = f": {waiting['message']}" if waiting.get("message") else ""
-            yield f"pod {name}, container {container['name']}: {waiting['reason']}{message}"
+            said = f"{waiting['reason']}{message}{_ended(container)}"
+            yield f"pod {name}, container {container['name']}: {said}"
     if not status.get("containerStatuses"):
         reason = assess(pod).reason
         if reason:
             yield f"pod {name}: {reason}"
+
+
+def _ended(container: dict[str, Any]) -> str:
+    """Say how a container ended that is about to be started again."""
+    ended = (container.get("lastState") or {}).get("terminated") or {}
+    if "exitCode" not in ended:
+        return ""
+    message = str(ended.get("message") or "").strip().rpartition("\n")[2]
+    return f" (it exited with {ended['exitCode']}{f': {message}' if message else ''})"
+
+
+def _unready(pod: Manifest) -> Iterator[str]:
+    """Name the containers that run and are not ready; a readiness probe may say no events."""
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        if not container.get("ready") and (container.get("state") or {}).get("running"):
+            yield f"pod {pod['metadata']['name']}, container {container['name']} is not ready"
 
 
 async def _replica_sets(api: KubeApi, namespace: str, selector: str) -> list[str]:

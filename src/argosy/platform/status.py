@@ -15,8 +15,9 @@ from argosy.kube import NotFound
 from argosy.manifests import ObjectId
 from argosy.platform.applyset import PART_OF
 from argosy.platform.conditions import condition_rule
-from argosy.platform.health import Health, State, assess, has_health, worst
+from argosy.platform.health import Health, State, assess, has_health, lacks_metrics, worst
 from argosy.platform.prepare import conflict_sentence, prepare
+from argosy.platform.readiness import is_simulated
 from argosy.platform.tasks import together
 
 if TYPE_CHECKING:
@@ -101,12 +102,13 @@ async def read_status(
     prepared = await prepare(api, platform, apps=apps)
     live = await _live_objects(api, prepared)
     drift = _drift(prepared)
+    unmeasured = _unmeasured(live) and await is_simulated(api)
     extra: dict[str, list[str]] = {}
     for action in prepared.plan.of("keep", "prune"):
         extra.setdefault(action.app, []).append(str(action.id))
     statuses = []
     for app in prepared.scoped.platform.apps:
-        states = {o.id: _health(o.id, prepared, live) for o in app.objects}
+        states = {o.id: _health(o.id, prepared, live, unmeasured=unmeasured) for o in app.objects}
         counts: dict[str, int] = {}
         for health in states.values():
             counts[health.state] = counts.get(health.state, 0) + 1
@@ -128,12 +130,24 @@ async def read_status(
     return PlatformStatus(platform.name, platform.env, statuses)
 
 
-def _health(id_: ObjectId, prepared: Prepared, live: dict[ObjectId, Manifest]) -> Health:
-    if id_ not in prepared.state.objects:
+def _health(
+    id_: ObjectId, prepared: Prepared, live: dict[ObjectId, Manifest], *, unmeasured: bool
+) -> Health:
+    known = prepared.state.objects.get(id_)
+    if known is None:
         return assess(None)
+    if known.deleting:
+        held = f", held by {', '.join(known.finalizers)}" if known.finalizers else ""
+        return Health("progressing", f"being deleted{held}")
+    if unmeasured and id_ in live and lacks_metrics(live[id_]):
+        return Health("unknown", "its pods are simulated, and nobody measures them")
     if id_[:2] == CRD and id_ not in live:
         return Health("healthy")  # the kind is served, so the definition is established
     return assess(live[id_]) if id_ in live else Health("healthy")
+
+
+def _unmeasured(live: dict[ObjectId, Manifest]) -> bool:
+    return any(lacks_metrics(obj) for obj in live.values())
 
 
 async def _live_objects(api: KubeApi, prepared: Prepared) -> dict[ObjectId, Manifest]:
