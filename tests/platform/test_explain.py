@@ -15,7 +15,7 @@ from argosy.platform.config import load_platform
 from argosy.platform.explain import explain
 from argosy.platform.explain_blame import differences
 from argosy.platform.explain_field import FieldError, line_of, locate
-from argosy.platform.explain_live import owners_of
+from argosy.platform.explain_live import owners_of, tell_live
 from argosy.platform.explain_target import TargetError, find_target, parts_of
 from argosy.platform.explain_text import lines, to_dict
 from argosy.platform.render import render
@@ -314,6 +314,40 @@ def test_an_item_that_was_renamed_is_one_change() -> None:
     (one,) = differences(old, new)
     assert (one.change.op, one.change.new) == ("add", "team")
     assert one.change.path.endswith(".namespace")
+
+
+def test_a_field_that_only_the_cluster_has_names_who_wrote_it(
+    platform: Path, tmp_path: Path, engines_env: Env
+) -> None:
+    def asked(what: str) -> Explanation:
+        loaded = load_platform(platform)
+        return explain(loaded, what, cache=tmp_path / "cache", environ=engines_env, live=True)
+
+    scaled = {"f:spec": {"f:minReadySeconds": {}}}
+    live = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": "web",
+            "namespace": "team",
+            "managedFields": [{"manager": "tuner", "operation": "Update", "fieldsV1": scaled}],
+        },
+        "spec": {"minReadySeconds": 7, "paused": False},
+    }
+    found = asked("deploy/web:spec.minReadySeconds")
+    assert (found.unrendered, found.steps) == ("spec.minReadySeconds", [])
+    tell_live(found, live)
+    assert (found.value, [o.manager for o in found.owners]) == (7, ["tuner"])
+    assert found.notes == ["it is not rendered: this is what the cluster has"]
+    assert not any("as upstream wrote it" in line for line in lines(found))
+    default = asked("deploy/web:spec.paused")
+    tell_live(default, live)
+    assert default.notes[0].endswith("a default of the API server's")
+    with pytest.raises(FieldError, match="there is no `nonesuch` in `spec`"):
+        tell_live(asked("deploy/web:spec.nonesuch"), live)
+    absent = asked("deploy/web:spec.nonesuch")
+    tell_live(absent, None)
+    assert absent.notes == ["it is not in the cluster", "spec.nonesuch is not rendered"]
 
 
 def test_the_live_managers_of_a_field_are_told_with_their_time() -> None:

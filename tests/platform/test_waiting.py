@@ -102,6 +102,26 @@ async def test_pods_that_are_not_made_say_what_the_event_says(api: KubeApi) -> N
 
 
 @pytest.mark.apiserver
+async def test_a_warning_about_something_else_of_the_same_name_is_not_told(
+    api: KubeApi, devcluster: TestCluster
+) -> None:
+    found = simulated("wa-other", "nothing")
+    await Applying(api, await prepare(api, found), timeout=60).run()
+    live = await api.get(DEPLOYMENTS, "web", "wa-other")
+    for name, kind in (("a", "HorizontalPodAutoscaler"), ("b", "Deployment")):
+        about = {"kind": kind, "name": "web", "namespace": "wa-other"}
+        event = {
+            "metadata": {"name": name},
+            "involvedObject": about,
+            "type": "Warning",
+            "reason": "Odd",
+            "message": f"this is the {kind}'s",
+        }
+        devcluster.api.create("/api/v1/namespaces/wa-other/events", event)
+    assert await why_not_ready(api, live) == "Odd: this is the Deployment's"
+
+
+@pytest.mark.apiserver
 async def test_what_is_ready_has_no_reason(api: KubeApi) -> None:
     await Applying(api, await prepare(api, simulated("wa-fine", "nothing")), timeout=60).run()
     live = await api.get(DEPLOYMENTS, "web", "wa-fine")

@@ -160,7 +160,8 @@ def _show(prepared: Prepared, *, full: bool) -> None:
         from argosy.platform.plan_text import wave_lines
 
         click.echo("order:")
-        for line in wave_lines(Tree(prepared.scoped.platform).order()):
+        acting = frozenset(a.id for a in prepared.plan.of("create", "update", "adopt", "replace"))
+        for line in wave_lines(Tree(prepared.scoped.platform).order(), acting):
             click.echo(line)
 
 

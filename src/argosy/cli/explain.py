@@ -72,21 +72,13 @@ def command(
         cache=cache,
         environ=os.environ,
         fetcher=fetcher_for(mirror, cache=cache, env=os.environ, offline=True),
+        live=live,
     )
     if live:
-        from argosy.manifests import parse_path
-        from argosy.platform.explain_live import live_owners
+        from argosy.platform.explain_live import read_object, tell_live
 
-        owners = live_owners(
-            found.id,
-            parse_path(found.path),
-            kubeconfig=kubeconfig,
-            context=context,
-            environ=os.environ,
-        )
-        if owners is None:
-            found.notes.append("it is not in the cluster")
-        found.owners = owners or []
+        obj = read_object(found.id, kubeconfig=kubeconfig, context=context, environ=os.environ)
+        tell_live(found, obj)
     if output == "json":
         import msgspec
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from argosy.platform.model import RenderedObject
     from argosy.platform.waves import Gate, Order, Step
 
-__all__ = ["LOCAL", "FieldConflict", "Outcome", "Work", "carry_out"]
+__all__ = ["LOCAL", "FieldConflict", "Outcome", "Work", "carry_out", "relevant"]
 
 WIDTH = 64  # objects under way; the API client may let fewer through
 # definitions under way: each costs the API server a hundred times what another object does, and
@@ -128,17 +128,16 @@ class _Run:
         self._heavy = _Lane(min(width, HEAVY_WIDTH))
         self._idle = _Lane(IDLE_WIDTH)
         self._waits = 0
-        relevant = _relevant(order, acting)
+        steps = relevant(order, acting)
         self._waiting = {
-            key: sum(edge.before in relevant for edge in step.after)
-            for key, step in relevant.items()
+            key: sum(edge.before in steps for edge in step.after) for key, step in steps.items()
         }
-        self._dependents: dict[ObjectId | Gate | str, list[Step]] = {key: [] for key in relevant}
-        for step in relevant.values():
+        self._dependents: dict[ObjectId | Gate | str, list[Step]] = {key: [] for key in steps}
+        for step in steps.values():
             for edge in step.after:
-                if edge.before in relevant:
+                if edge.before in steps:
                     self._dependents[edge.before].append(step)
-        self._first = [step for key, step in relevant.items() if not self._waiting[key]]
+        self._first = [step for key, step in steps.items() if not self._waiting[key]]
 
     def start(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -213,7 +212,7 @@ class _Run:
             behind += self._dependents[next_.key]
 
 
-def _relevant(order: Order, acting: frozenset[ObjectId]) -> dict[ObjectId | Gate | str, Step]:
+def relevant(order: Order, acting: frozenset[ObjectId]) -> dict[ObjectId | Gate | str, Step]:
     """Return the acting steps with the gates and milestones in front of them, in their order."""
     found: set[ObjectId | Gate | str] = set()
     open_ = [

@@ -16,7 +16,7 @@ from argosy.manifests import ObjectId, find_at, format_path, identity, is_secret
 from argosy.platform.definitions import outline
 from argosy.platform.explain_app import Layers, asked_at, place_in
 from argosy.platform.explain_blame import Attribution, Blame, differences, overlaps, steps_of
-from argosy.platform.explain_field import line_of, locate
+from argosy.platform.explain_field import FieldError, line_of, locate
 from argosy.platform.explain_graph import Graph, names_on_the_way, without_schemas
 from argosy.platform.explain_levels import Bench, Span, spans
 from argosy.platform.explain_model import Explanation, Spot
@@ -51,6 +51,7 @@ def explain(
     cache: Path,
     environ: Mapping[str, str],
     fetcher: Fetcher | None = None,
+    live: bool = False,
 ) -> Explanation:
     """Return why an object or a field is as it is.
 
@@ -61,6 +62,7 @@ def explain(
         cache: the cache's root.
         environ: the process environment, to find engines on PATH.
         fetcher: where locked content that is missing from the cache may be had.
+        live: a field that is not rendered is no mistake: the cluster may have it.
 
     Raises:
         TargetError: the object is not in the tree, or several fit.
@@ -82,7 +84,13 @@ def explain(
 
     target = find_target(asked, namespace=namespace, index=index, read=read)
     renderer = Renderer(loaded, cache=cache, env=environ, fetcher=fetcher)
-    return _Case(renderer, target, index, cache=cache, environ=environ, fetcher=fetcher).explain()
+    case = _Case(renderer, target, index, cache=cache, environ=environ, fetcher=fetcher)
+    try:
+        return case.explain()
+    except FieldError:
+        if not live:
+            raise
+        return case.explain_place()
 
 
 class _Case:
@@ -147,6 +155,14 @@ class _Case:
             found.notes.append("its values are kept out of the rendered tree and never shown")
         if path:
             found.value = find_at(_shown(self._whole), path)
+        return found
+
+    def explain_place(self) -> Explanation:
+        """Say where the object comes from, for a field of it that nobody has rendered."""
+        unrendered = self._target.path
+        self._target = self._target._replace(path="")
+        found = self.explain()
+        found.unrendered, found.steps = unrendered, []
         return found
 
     def _rendered(self) -> tuple[str, str]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from argosy.kube import KubeApi, load_kubeconfig
 from argosy.kube.fields import owned_paths
-from argosy.manifests import Match, format_path
+from argosy.manifests import Match, find_at, format_path, identity, is_secret, mask, parse_path
+from argosy.platform.explain_field import locate
 from argosy.platform.explain_model import Owner
 
 if TYPE_CHECKING:
@@ -18,23 +19,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from argosy.manifests import Manifest, ObjectId, Segment
+    from argosy.platform.explain_model import Explanation
 
-__all__ = ["live_owners", "owners_of"]
+__all__ = ["owners_of", "read_object", "tell_live"]
 
 
-def live_owners(
+def read_object(
     id_: ObjectId,
-    path: Sequence[Segment],
     *,
     kubeconfig: Path | None,
     context: str | None,
     environ: Mapping[str, str],
-) -> list[Owner] | None:
-    """Return who wrote a field of the live object; None when the object is not there.
+) -> Manifest | None:
+    """Return a live object; None when it is not there.
 
     Args:
         id_: the object.
-        path: the field, empty for the object as a whole.
         kubeconfig: the file that names the cluster; None takes what kubectl would.
         context: the kubeconfig's context.
         environ: the process environment.
@@ -50,8 +50,35 @@ def live_owners(
             resource = await api.resource(id_.group, None, id_.kind)
             return await api.find(resource, id_.name, id_.namespace or None)
 
-    live = asyncio.run(read())
-    return None if live is None else owners_of(live, path)
+    return asyncio.run(read())
+
+
+def tell_live(found: Explanation, live: Manifest | None) -> None:
+    """Add to an explanation who wrote the field in the cluster.
+
+    Args:
+        found: the explanation; it is changed.
+        live: the object in the cluster; None when it is not there.
+
+    Raises:
+        FieldError: the field is not rendered, and the cluster does not have it either.
+    """
+    if live is None:
+        found.notes.append("it is not in the cluster")
+        if found.unrendered:
+            found.notes.append(f"{found.unrendered} is not rendered")
+        return
+    if not found.unrendered:
+        found.owners = owners_of(live, parse_path(found.path))
+        return
+    shown = mask(live) if is_secret(identity(live)) else live
+    path = locate(shown, found.unrendered)
+    found.path, found.value = format_path(path), find_at(shown, path)
+    found.owners = owners_of(live, path)
+    found.notes.append(
+        "it is not rendered: this is what the cluster has"
+        + ("" if found.owners else ", a default of the API server's")
+    )
 
 
 def owners_of(live: Manifest, path: Sequence[Segment]) -> list[Owner]:

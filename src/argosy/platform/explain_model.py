@@ -92,6 +92,7 @@ class Explanation(Struct):
         steps: what changed it (or the field asked for), from the origin outwards.
         path: the field that was asked for, "" for the object.
         value: the field's value as rendered.
+        unrendered: the field that was asked for, when it is not rendered; "" otherwise.
         first: the field's value at the origin; None when it is not there.
         set_by: the line that gave the field its value.
         owners: who wrote the live field; empty without a cluster.
@@ -110,6 +111,7 @@ class Explanation(Struct):
     steps: list[Step] = field(default_factory=list)
     path: str = ""
     value: Any = None
+    unrendered: str = ""
     first: Any = None
     set_by: Spot | None = None
     owners: list[Owner] = field(default_factory=list)

@@ -43,14 +43,15 @@ def lines(found: Explanation) -> Iterator[str]:
         yield f"  at origin {_value(found.first)}"
     if found.steps:
         yield "  changed by"
-    elif found.origin:
+    elif found.origin and not found.unrendered:
         yield "  changed by nothing: it is as upstream wrote it"
     for number, step in enumerate(found.steps, 1):
         yield from _step(number, step)
     for owner in found.owners:
         place = owner.path or found.path
         told = (owner.operation, owner.time)
-        yield f"  live      {place}: {owner.manager} ({', '.join(filter(None, told))})"
+        where = f"{place}: " if place else ""
+        yield f"  live      {where}{owner.manager} ({', '.join(filter(None, told))})"
 
 
 def to_dict(found: Explanation) -> dict[str, Any]:

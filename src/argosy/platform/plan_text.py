@@ -9,11 +9,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from argosy.manifests import apply_rank
+from argosy.platform.applier import relevant
 from argosy.platform.hazards import worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from argosy.manifests import ObjectId
     from argosy.platform.apply import Report
     from argosy.platform.hazards import Hazard
     from argosy.platform.inspect import Inspected
@@ -105,18 +107,34 @@ def _hazard(hazard: Hazard) -> Iterator[str]:
     yield f"     {hazard.advice}"
 
 
-def wave_lines(order: Order) -> Iterator[str]:
-    """Yield the waves of an order as lines of text."""
+def wave_lines(order: Order, acting: frozenset[ObjectId]) -> Iterator[str]:
+    """Yield the waves of an order as lines of text.
+
+    Args:
+        order: the order of all that is rendered.
+        acting: the objects that something is done with; only they are told, and their gates.
+    """
+    keys = relevant(order, acting)
+    number = 0
     for wave in order.waves:
         for gate in wave.gates:
-            yield f"  wait for {gate}"
+            if gate in keys:
+                yield f"  wait for {gate}"
+        objects = [found for found in wave.objects if found.id in acting]
+        if not objects:
+            continue
         kinds: dict[str, int] = {}
-        for found in sorted(wave.objects, key=lambda o: apply_rank(o.id)):
+        for found in sorted(objects, key=lambda o: apply_rank(o.id)):
             kinds[found.id.kind] = kinds.get(found.id.kind, 0) + 1
         counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        yield f"wave {wave.number + 1}: {len(wave.objects)} objects: {counted}"
+        number += 1
+        yield f"wave {number}: {_count(len(objects))}: {counted}"
     for cut in order.cuts:
         yield f"  {cut}"
+
+
+def _count(number: int) -> str:
+    return "1 object" if number == 1 else f"{number} objects"
 
 
 def plan_dict(plan: Plan, inspected: Inspected) -> dict[str, Any]:

@@ -33,10 +33,11 @@ async def why_not_ready(api: KubeApi, workload: Manifest) -> str:
         pods = [pod async for pod in api.list(PODS, namespace, label_selector=selector)]
         reasons = list(dict.fromkeys(text for pod in pods for text in _of_pod(pod)))
         if not reasons:
-            owners = [pod["metadata"]["name"] for pod in pods] or await _replica_sets(
-                api, namespace, selector
-            )
-            reasons = await _warnings(api, namespace, {workload["metadata"]["name"], *owners})
+            behind = [("Pod", pod["metadata"]["name"]) for pod in pods] or [
+                ("ReplicaSet", name) for name in await _replica_sets(api, namespace, selector)
+            ]
+            itself = (str(workload.get("kind", "")), workload["metadata"]["name"])
+            reasons = await _warnings(api, namespace, {itself, *behind})
         reasons = reasons or [text for pod in pods for text in _unready(pod)]
     except ApiError:
         return ""
@@ -82,11 +83,12 @@ async def _replica_sets(api: KubeApi, namespace: str, selector: str) -> list[str
     return [obj["metadata"]["name"] async for obj in found]
 
 
-async def _warnings(api: KubeApi, namespace: str, names: set[str]) -> list[str]:
-    found = api.list(EVENTS, namespace, field_selector="type=Warning")
-    latest = {
-        event["involvedObject"]["name"]: f"{event.get('reason')}: {event.get('message')}"
-        async for event in found
-        if (event.get("involvedObject") or {}).get("name") in names
-    }
+async def _warnings(api: KubeApi, namespace: str, of: set[tuple[str, str]]) -> list[str]:
+    """Return the last warning about each of some objects; others may bear the same name."""
+    latest: dict[tuple[str, str], str] = {}
+    async for event in api.list(EVENTS, namespace, field_selector="type=Warning"):
+        about = event.get("involvedObject") or {}
+        one = (str(about.get("kind", "")), str(about.get("name", "")))
+        if one in of:
+            latest[one] = f"{event.get('reason')}: {event.get('message')}"
     return list(dict.fromkeys(latest.values()))
