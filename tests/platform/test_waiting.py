@@ -66,11 +66,15 @@ async def reason_of(api: KubeApi, found: RenderedPlatform) -> tuple[str, str]:
 
 @pytest.mark.apiserver
 async def test_an_image_that_cannot_be_pulled_is_told_while_it_is_waited_for(api: KubeApi) -> None:
-    error, told = await reason_of(api, simulated("wa-pull", "image-pull"))
+    found = simulated("wa-pull", "image-pull")
+    error, told = await reason_of(api, found)
     assert "pod web-" in told
     assert "container main: ImagePullBackOff" in told
     assert "ImagePullBackOff" in error
-    assert "waited 5 s for Deployment.apps wa-pull/web to be available" in error
+    told_once = "2 objects were applied, 1 failed: waited 5 s for Deployment.apps wa-pull/web to be"
+    assert error.startswith(told_once)
+    (app,) = (await read_status(api, found)).apps
+    assert "container main: ImagePullBackOff" in app.unwell[0].reason
 
 
 @pytest.mark.apiserver

@@ -215,12 +215,15 @@ class Applying:
 
     def _incomplete(self) -> Incomplete:
         failed = list(self.report.failed.items())
-        first = "; ".join(f"{name}: {reason}" for name, reason in failed[:3])
+        first = "; ".join(
+            reason if name in reason else f"{name}: {reason}" for name, reason in failed[:3]
+        )
         more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
         behind = f"; {len(self.report.skipped)} wait behind" if self.report.skipped else ""
+        count = len(self.report.applied)
+        done = "1 object was applied" if count == 1 else f"{count} objects were applied"
         return Incomplete(
-            f"{len(self.report.applied)} objects were applied, {len(failed)} failed: "
-            f"{first}{more}{behind}",
+            f"{done}, {len(failed)} failed: {first}{more}{behind}",
             hint="the same command goes on from here",
         )
 

@@ -17,7 +17,8 @@ from argosy.platform.applyset import PART_OF
 from argosy.platform.conditions import condition_rule
 from argosy.platform.health import Health, State, assess, has_health, lacks_metrics, worst
 from argosy.platform.prepare import conflict_sentence, prepare
-from argosy.platform.readiness import is_simulated
+from argosy.platform.readiness import WORKLOADS, is_simulated
+from argosy.platform.reasons import why_not_ready
 from argosy.platform.tasks import together
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ async def read_status(
     live = await _live_objects(api, prepared)
     drift = _drift(prepared)
     unmeasured = _unmeasured(live) and await is_simulated(api)
+    closer = await _closer(api, live)
     extra: dict[str, list[str]] = {}
     for action in prepared.plan.of("keep", "prune"):
         extra.setdefault(action.app, []).append(str(action.id))
@@ -119,7 +121,7 @@ async def read_status(
                 objects=len(app.objects),
                 counts=counts,
                 unwell=[
-                    Unwell(str(id_), h.state, h.reason)
+                    Unwell(str(id_), h.state, closer.get(id_) or h.reason)
                     for id_, h in states.items()
                     if h.state != "healthy"
                 ],
@@ -144,6 +146,20 @@ def _health(
     if id_[:2] == CRD and id_ not in live:
         return Health("healthy")  # the kind is served, so the definition is established
     return assess(live[id_]) if id_ in live else Health("healthy")
+
+
+LOOKED_AT = 20  # workloads whose pods are asked; with more, the cause is another one
+
+
+async def _closer(api: KubeApi, live: dict[ObjectId, Manifest]) -> dict[ObjectId, str]:
+    """Return what pods and events say about workloads that are not healthy."""
+    unwell = [
+        id_
+        for id_, obj in live.items()
+        if id_[:2] in WORKLOADS and assess(obj).state in {"progressing", "degraded"}
+    ][:LOOKED_AT]
+    told = await together([why_not_ready(api, live[id_]) for id_ in unwell], name="reasons")
+    return dict(zip(unwell, told, strict=True))
 
 
 def _unmeasured(live: dict[ObjectId, Manifest]) -> bool:
