@@ -127,8 +127,10 @@ def test_more_deletions_than_the_budget_stop_everything() -> None:
     found = state(*(live(config(f"c{n}")) for n in range(11)))
     refused = plan([A], found, prune=True)
     assert refused.refusals == [
-        ("--prune would delete 11 objects, more than 10; look at the list, then say "
-        "--delete-budget 11")
+        (
+            "--prune would delete 11 objects, more than 10; look at the list, then say "
+            "--delete-budget 11"
+        )
     ]
     assert plan([A], found, prune=True, budget=11).refusals == []
 
