@@ -42,7 +42,7 @@ _DEFINITION = re.compile(r"^  names:[ \t]*$", re.MULTILINE)
 _ANCHOR = re.compile(r"[:-] +&\w")  # an alias without an anchor is an error, so this finds both
 
 
-class SchemaTouched(Exception):  # noqa: N818  # it is a signal to build without markers
+class SchemaTouched(Exception):  # it is a signal to build without markers
     """The engine's output shows that a transformation reached into a schema."""
 
 
