@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from argosy import yaml
-from argosy.manifests import identity
+from argosy.manifests import ObjectId, identity
 from argosy.platform.hazards import Hazard, hazards, platform_hazards, removal_hazard, short
 
 
@@ -146,3 +146,12 @@ def test_what_takes_others_with_it_is_a_hazard_when_it_goes() -> None:
     assert short(namespace) == "Namespace/a"
     assert removal_hazard(namespace) is not None
     assert removal_hazard(namespace._replace(kind="ConfigMap")) is None
+
+
+def test_a_service_that_goes_is_told_by_the_host_that_people_may_have_stored() -> None:
+    found = removal_hazard(ObjectId("", "Service", "kubeflow", "minio-service"))
+    assert found is not None
+    assert (found.code, found.severity) == ("service-removed", "notice")
+    assert "minio-service.kubeflow" in found.message
+    knative = ObjectId("serving.knative.dev", "Service", "a", "b")
+    assert removal_hazard(knative) is None

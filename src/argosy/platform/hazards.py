@@ -284,6 +284,16 @@ REMOVALS = {
 
 def removal_hazard(id_: ObjectId) -> Hazard | None:
     """Return what needs care when an object goes, None when nothing does."""
+    if id_[:2] == ("", "Service"):
+        host = f"{id_.name}.{id_.namespace}"
+        return Hazard(
+            "service-removed",
+            "notice",
+            id_,
+            "",
+            f"nothing answers at {host} any more",
+            f"look for {host} in what people have stored: workflows, notebooks, model servers",
+        )
     lost = REMOVALS.get(id_.kind)
     if lost is None:
         return None
