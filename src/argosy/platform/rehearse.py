@@ -56,6 +56,7 @@ class Rehearsal:
     """What a rehearsal found.
 
     Attributes:
+        cluster: the name of the cluster that it was played on, and that is gone.
         before: what was applied first, such as `HEAD (3 apps, 120 objects)`; "" for a first
             installation.
         plan: what the new tree changes, in the order of kinds.
@@ -66,6 +67,7 @@ class Rehearsal:
         seconds: what each part took.
     """
 
+    cluster: str = ""
     before: str = ""
     plan: Plan = field(default_factory=lambda: Plan([], []))
     inspected: Inspected | None = None
@@ -110,7 +112,7 @@ def rehearse(
     if old is not None:
         count = sum(len(app.objects) for app in old.apps)
         found.before = f"{rev} ({len(old.apps)} apps, {count} objects)"
-    name = f"rehearse-{uuid.uuid4().hex[:8]}"
+    name = found.cluster = f"rehearse-{uuid.uuid4().hex[:8]}"
     try:
         with _timed(found, "cluster"):
             up = cluster.up(name, env=environ, cache=cache, progress=progress)
