@@ -18,9 +18,11 @@ demo: ## Bring up a platform on a local cluster (MIRROR=DIR: upstream from a mir
 	@$(ENV) argosy demo $(if $(MIRROR),--mirror $(MIRROR))
 
 test: lint ## Check the code and run the tests, the real API server among them.
+	@$(ENV) argosy dev tools kustomize helm cluster # compiled once, outside of any test's time limit
 	@$(PYTEST) -m "not integration" tests
 
 test-integration: ## Run the tests that need heavy real servers and whole releases.
+	@$(ENV) argosy dev tools kustomize helm cluster argoexec tekton-entrypoint
 	@$(PYTEST) -m integration tests
 
 bench: ## Measure, side by side with the peers, and print the table.
