@@ -93,12 +93,15 @@ async def test_an_upgrade_lists_its_hazards_and_is_applied_without_a_refusal(
             assert again.plan.of("create", "update", "adopt", "replace", "prune") == []
             status = await read_status(api, found)
             assert all(not app.drift for app in status.apps)
-            assert {u.state for app in status.apps for u in app.unwell} <= {
-                "progressing",
-                "degraded",
-            }
+            unwell = [unit for app in status.apps for unit in app.unwell]
+            assert {unit.state for unit in unwell} <= {"progressing", "unknown"}
+            unknown = {unit.object.split(".")[0] for unit in unwell if unit.state == "unknown"}
+            assert unknown <= {"HorizontalPodAutoscaler"}  # nobody measures simulated pods
+            assert not [unit for unit in unwell if unit.object.startswith("Deployment")]
         assert proxy.refused == []
-        assert {code for code in proxy.answers if code >= 400} <= {404}
+        # 429: the server makes the storage of a definition that changes anew, and says when to
+        # come back; no order avoids that
+        assert {code for code in proxy.answers if code >= 400} <= {404, 429}
 
 
 def test_nothing_in_a_release_waits_for_itself(releases: dict[str, RenderedPlatform]) -> None:
