@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from argosy.dev import cluster, toolchain
+from argosy.dev.errors import UnknownCluster
 from argosy.dev.places import cache_root
 from argosy.platform.board import Board
 from argosy.platform.catalogue import CatalogueError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from argosy.platform.demo import DemoReport
+    from devcluster_fixtures import TestCluster
 
 NAME = "test-demo"
 # a proxy that nobody serves: every way out of the machine is closed
@@ -36,10 +38,11 @@ def home(tmp_path: Path) -> Iterator[Path]:
     """A cache whose tools are those that are built already, and nothing else."""
     (tmp_path / "bin").symlink_to(cache_root(os.environ) / "bin")
     yield tmp_path
-    cluster.down(NAME, delete=True, env=os.environ, cache=tmp_path)
+    with suppress(UnknownCluster):
+        cluster.down(NAME, delete=True, env=os.environ, cache=tmp_path)
 
 
-def play(home: Path, mirror: Path | None, env: dict[str, str], **options: str) -> DemoReport:
+def play(home: Path, mirror: Path | None, env: dict[str, str], **options: Any) -> DemoReport:
     demo = Demo(
         None, name=NAME, mirror=mirror, cache=home, env=env, progress=NO_PROGRESS, **options
     )
@@ -60,6 +63,20 @@ def test_without_a_network_or_a_mirror_the_example_comes_up_and_says_why(home: P
     assert report.running["StatefulSets"] == (1, 1)
     assert report.running["nodes"] == (3, 3)
     assert "name: demo" in (report.folder / "platform.yaml").read_text()
+
+
+@pytest.mark.apiserver
+@pytest.mark.xdist_group("demo")
+def test_a_cluster_that_is_there_is_used_when_it_is_named(
+    home: Path, devcluster: TestCluster
+) -> None:
+    toolchain.ensure("kustomize", env=os.environ)
+    env = {**os.environ, **CLOSED}
+    report = play(home, None, env, kubeconfig=devcluster.kubeconfig)
+    assert report.kubeconfig == devcluster.kubeconfig
+    assert report.steps[-1].result.startswith("11 objects applied")
+    assert [step.name for step in report.steps] == ["lock", "kustomize", "render", "check", "apply"]
+    assert not (home / "clusters").exists()
 
 
 def test_a_release_that_nobody_catalogued_is_refused_before_anything_is_built(

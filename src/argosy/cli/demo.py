@@ -28,8 +28,20 @@ __all__ = ["command"]
     help="Where the platform is kept (default: in argosy's cache).",
 )
 @click.option("--name", default="demo", show_default=True, help="The local cluster's name.")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Use this cluster instead of a local one.",
+)
 @click.option("--kubeflow", "release", help="A catalogued release (default: the newest).")
-def command(mirror: Path | None, directory: Path | None, name: str, release: str | None) -> None:
+def command(
+    mirror: Path | None,
+    directory: Path | None,
+    name: str,
+    kubeconfig: Path | None,
+    release: str | None,
+) -> None:
     """Bring up a platform on a local cluster: render, check, apply.
 
     The cluster is a real kube-apiserver, etcd, controller-manager and scheduler with simulated
@@ -55,6 +67,7 @@ def command(mirror: Path | None, directory: Path | None, name: str, release: str
             env=os.environ,
             progress=progress,
             release=release,
+            kubeconfig=kubeconfig,
         )
         demo.prepare()
     _close(demo.apply(open_board))
@@ -84,12 +97,11 @@ def _to_try(report: DemoReport) -> list[str]:
     if shutil.which("kubectl"):
         lines.append("kubectl get pods -A              # simulated nodes, real objects")
     target = "ml-pipeline -n kubeflow" if report.preset == "kubeflow" else "web -n example"
-    name = report.kubeconfig.parent.name if report.kubeconfig else "demo"
     return [
         *lines,
         "argosy status                    # each app's health and drift",
         "argosy diff --live               # nothing: the cluster is as rendered",
         f"argosy explain deployment/{target}",
         "argosy check --all               # what is wrong with it, known and waived",
-        f"argosy dev down --name {name} --delete",
+        *report.ending,
     ]

@@ -69,6 +69,7 @@ class DemoReport:
         logins: user and place of the password of each login that was made.
         running: what the cluster says runs: of each kind how many are available, and how many
             there are.
+        ending: the command that takes the local cluster down; none for one that was given.
     """
 
     folder: Path
@@ -78,6 +79,7 @@ class DemoReport:
     steps: list[Step] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
     running: dict[str, tuple[int, int]] = field(default_factory=dict)
+    ending: tuple[str, ...] = ()
 
 
 class Demo:
@@ -92,6 +94,7 @@ class Demo:
         env: the process environment.
         progress: told of long steps.
         release: the Kubeflow release; the newest when left out.
+        kubeconfig: of a cluster to use instead of a local one; nothing is built or started then.
 
     Raises:
         CatalogueError: the release is not catalogued.
@@ -107,6 +110,7 @@ class Demo:
         env: Mapping[str, str],
         progress: Progress,
         release: str | None = None,
+        kubeconfig: Path | None = None,
     ) -> None:
         self._release = release or releases()[0]
         load_catalogue(self._release)  # says so before anything is built
@@ -115,6 +119,7 @@ class Demo:
         self.report = DemoReport(folder or self._home / f"{KUBEFLOW}-{self._release}")
         self._name = name
         self._mirror = mirror
+        self.report.kubeconfig = kubeconfig
         self._cache = cache
         self._env = dict(env)
         self._progress = progress
@@ -129,10 +134,12 @@ class Demo:
         self._sources()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tools") as pool:
             kustomize = pool.submit(self._tool, "kustomize")
-            control_plane = pool.submit(self._tool, "cluster")
+            given = self.report.kubeconfig is not None
+            control_plane = None if given else pool.submit(self._tool, "cluster")
             self._render(kustomize)
             self._check()
-            self._cluster(control_plane)
+            if control_plane is not None:
+                self._cluster(control_plane)
 
     def _tool(self, name: str) -> Path:
         return toolchain.ensure(name, cache=self._cache, env=self._env, progress=self._progress)
@@ -214,6 +221,7 @@ class Demo:
         with self._step("cluster"):
             up = cluster.up(self._name, env=self._env, cache=self._cache, progress=self._progress)
             self.report.kubeconfig = up.kubeconfig
+            self.report.ending = (f"argosy dev down --name {self._name} --delete",)
             self._result = f"a real Kubernetes API server at {up.server}"
 
     def apply(self, open_board: OpenBoard) -> DemoReport:
