@@ -231,7 +231,7 @@ class Renderer:
                 asyncio.run(run())
             except ExceptionGroup as group:
                 raise group.exceptions[0] from None
-        progress.finish(TASK, f"{len(wanted)} apps built")
+        progress.finish(TASK, f"{len(wanted)} app{'s' if len(wanted) > 1 else ''} built")
         return outputs, took
 
     @contextmanager
