@@ -18,7 +18,7 @@ from argosy.manifests import ObjectId
 from argosy.platform.config import load_platform
 from argosy.platform.hold import one_at_a_time
 from argosy.platform.output import OutputError
-from argosy.platform.render import RenderReport, render
+from argosy.platform.render import RenderReport, plan_render, render
 from argosy.platform.tree import TreeError, file_name, load_rendered
 from argosy.platform.withheld import load_with_secrets
 from platforms import DEPLOYMENT, add_app, write_files, write_platform
@@ -337,3 +337,24 @@ def test_a_release_renders_to_exactly_the_objects_of_upstreams_own_build(
 def test_names_that_a_file_system_refuses_are_encoded_once() -> None:
     name = file_name(ObjectId("rbac.authorization.k8s.io", "ClusterRole", "", "system:Aggregate"))
     assert name == "clusterrole.rbac.authorization.k8s.io__system%3A%41ggregate.yaml"
+
+
+def test_a_dry_run_says_what_would_be_built_and_why_and_writes_nothing(
+    two_apps: Path, tmp_path: Path, engines_env: Env
+) -> None:
+    def planned() -> dict[str, str]:
+        return plan_render(load_platform(two_apps), cache=tmp_path / "cache", env=engines_env)
+
+    assert set(planned().values()) == {"it is not rendered yet"}
+    assert not (two_apps / "rendered").exists()
+    run(two_apps, engines_env, tmp_path)
+    assert planned() == {}
+    add_app(two_apps, "two", c=deployment("c").replace(":1.0", ":2.0"))
+    (two_apps / "rendered/default/one/deployment.apps_apps_a.yaml").write_text("spoilt")
+    assert planned() == {
+        "one": "its rendered files have been changed",
+        "two": "its inputs have changed",
+    }
+    text = (two_apps / "platform.yaml").read_text().replace("name: two", "name: three")
+    (two_apps / "platform.yaml").write_text(text)
+    assert planned()["two"].startswith("it goes")

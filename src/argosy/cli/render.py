@@ -35,6 +35,7 @@ __all__ = ["command"]
     metavar="DIR",
     help="Write rendered/ there instead of beside platform.yaml.",
 )
+@click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 @output_option
 def command(
     directory: Path,
@@ -42,6 +43,7 @@ def command(
     apps: tuple[str, ...],
     mirror: Path | None,
     out: Path | None,
+    dry_run: bool,
     output: str,
 ) -> int:
     """Build every app into rendered/<env>/<app>/, one object a file.
@@ -57,18 +59,26 @@ def command(
     """
     from argosy.cli.progress import open_progress
     from argosy.platform.config import load_platform
-    from argosy.platform.render import render
+    from argosy.platform.render import plan_render, render
     from argosy.sources.choose import fetcher_for
 
     cache = cache_dir()
+    loaded = load_platform(directory, env)
+    fetcher = fetcher_for(mirror, cache=cache, env=os.environ, offline=True)
+    if dry_run:
+        planned = plan_render(
+            loaded, cache=cache, env=os.environ, apps=apps, out=out, fetcher=fetcher
+        )
+        _print_plan(planned, output)
+        return 0
     with open_progress() as progress:
         report = render(
-            load_platform(directory, env),
+            loaded,
             cache=cache,
             env=os.environ,
             apps=apps,
             out=out,
-            fetcher=fetcher_for(mirror, cache=cache, env=os.environ, offline=True),
+            fetcher=fetcher,
             progress=progress,
         )
     if output == "json":
@@ -79,6 +89,17 @@ def command(
     else:
         _print(report)
     return 0
+
+
+def _print_plan(planned: dict[str, str], output: str) -> None:
+    if output == "json":
+        import msgspec
+
+        click.echo(msgspec.json.encode({"apps": planned}))
+        return
+    for name, why in planned.items():
+        click.echo(f"{name}: {why}")
+    click.echo(f"{counted(len(planned), 'app')} to render" if planned else "nothing to build")
 
 
 def _print(report: RenderReport) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from argosy.secrets.values import Credential
     from argosy.sources.fetch import Fetcher
 
-__all__ = ["BUILDS", "RenderReport", "Renderer", "render"]
+__all__ = ["BUILDS", "RenderReport", "Renderer", "plan_render", "render"]
 
 BUILDS = 2  # engines at a time: one a core of the smallest machine; each takes up to 300 MiB
 TASK = "render"
@@ -72,6 +72,33 @@ class RenderReport:
     provided: dict[str, tuple[str, ...]]
     left_out: tuple[str, ...]
     seconds: float
+
+
+def plan_render(
+    loaded: LoadedPlatform,
+    *,
+    cache: Path,
+    env: Mapping[str, str],
+    apps: Iterable[str] = (),
+    out: Path | None = None,
+    fetcher: Fetcher | None = None,
+) -> dict[str, str]:
+    """Return the apps that `render` would build, with the reason, or would drop from the tree.
+
+    Nothing is written. Args and errors: as for `render`.
+    """
+    root = out or loaded.root
+    renderer = Renderer(loaded, cache=cache, env=env, fetcher=fetcher, root=root)
+    asked = check_names(apps, renderer.selection)
+    index = read_index(root, loaded.env)
+    found = {
+        name: renderer.why_stale(app, index)
+        for name, app in renderer.selection.apps.items()
+        if not asked or name in asked
+    }
+    gone = set(index.apps if index else ()) - set(renderer.selection.apps)
+    found |= dict.fromkeys(sorted(gone), "it goes: the platform does not have it any more")
+    return {name: why for name, why in found.items() if why}
 
 
 def render(
@@ -179,18 +206,23 @@ class Renderer:
 
     def is_fresh(self, app: App, index: Index | None) -> bool:
         """Say whether the tree holds an app as its inputs would give it."""
+        return not self.why_stale(app, index)
+
+    def why_stale(self, app: App, index: Index | None) -> str:
+        """Return why an app has to be built, "" when the tree holds it as its inputs give it."""
         known = index.apps.get(app.name) if index else None
         if known is None:
-            return False
+            return "it is not rendered yet"
         with _said_of(app):
             if known.inputs != self.inputs.digest(app):
-                return False
-        values = self.loaded.platform.values
-        if known.values != value_digests(frozenset(known.values), values):
-            return False
+                return "its inputs have changed"
+        if known.values != value_digests(frozenset(known.values), self.loaded.platform.values):
+            return "a value that it uses has changed"
         if not self.withheld.has(known.secrets):
-            return False
-        return intact(self._root, self.loaded.env, app.name, known.files)
+            return "a Secret of it is not on this machine"
+        if not intact(self._root, self.loaded.env, app.name, known.files):
+            return "its rendered files have been changed"
+        return ""
 
     def build(
         self, apps: Iterable[App], progress: Progress = NO_PROGRESS
