@@ -358,3 +358,13 @@ def test_a_dry_run_says_what_would_be_built_and_why_and_writes_nothing(
     text = (two_apps / "platform.yaml").read_text().replace("name: two", "name: three")
     (two_apps / "platform.yaml").write_text(text)
     assert planned()["two"].startswith("it goes")
+
+
+def test_what_a_killed_render_left_beside_the_tree_goes_with_the_next(
+    two_apps: Path, tmp_path: Path, engines_env: Env
+) -> None:
+    run(two_apps, engines_env, tmp_path)
+    for name in (".default.old", ".default.new"):
+        (two_apps / "rendered" / name / "one").mkdir(parents=True)
+    assert run(two_apps, engines_env, tmp_path).built == {}
+    assert [path.name for path in (two_apps / "rendered").iterdir()] == ["default"]

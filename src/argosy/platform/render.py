@@ -23,7 +23,7 @@ from argosy.platform.namespaced import cluster_kinds, is_namespaced
 from argosy.platform.output import AppOutput, split_output, value_digests
 from argosy.platform.places import LOCK_FILE, place_of
 from argosy.platform.scratch import scratch
-from argosy.platform.tree import Index, intact, read_index, write_tree
+from argosy.platform.tree import Index, intact, read_index, sweep, write_tree
 from argosy.platform.withheld import Withheld
 from argosy.progress import NO_PROGRESS
 from argosy.sources.blobs import BlobStore
@@ -133,6 +133,7 @@ def render(
     started = time.monotonic()
     root = out or loaded.root
     with one_at_a_time(root):
+        sweep(root, loaded.env)
         renderer = Renderer(loaded, cache=cache, env=env, fetcher=fetcher, root=root)
         asked = check_names(apps, renderer.selection)
         index = read_index(root, loaded.env)

@@ -36,6 +36,7 @@ __all__ = [
     "intact",
     "load_rendered",
     "read_index",
+    "sweep",
     "write_tree",
 ]
 
@@ -104,7 +105,6 @@ def _escaped(text: str) -> str:
 
 def read_index(root: Path, env: str) -> Index | None:
     """Return the index of a rendered tree, or None when there is no readable one."""
-    _heal(root / RENDERED, env)
     try:
         content = (root / RENDERED / env / INDEX).read_bytes()
         index = msgspec.json.decode(content, type=Index)
@@ -130,6 +130,20 @@ def intact(root: Path, env: str, app: str, files: Mapping[str, str]) -> bool:
         return False
 
 
+def sweep(root: Path, env: str) -> None:
+    """Mend what a render that was killed left; only for who holds the platform's directory.
+
+    Readers do not do this: they could take a render that is at work for one that was killed.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    base = root / RENDERED
+    _heal(base, env)
+    for leftover in (base / f".{env}.new", base / f".{env}.old"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
 def write_tree(
     root: Path, env: str, index: Index, contents: Mapping[str, Mapping[str, str]]
 ) -> None:
@@ -153,9 +167,7 @@ def write_tree(
 def _write(base: Path, env: str, index: Index, contents: Mapping[str, Mapping[str, str]]) -> None:
     base.mkdir(exist_ok=True)
     old, new, aside = base / env, base / f".{env}.new", base / f".{env}.old"
-    _heal(base, env)
-    for leftover in (new, aside):
-        shutil.rmtree(leftover, ignore_errors=True)
+    sweep(base.parent, env)
     try:
         new.mkdir()
         for name, app in index.apps.items():
