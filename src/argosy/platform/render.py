@@ -91,14 +91,10 @@ def plan_render(
     renderer = Renderer(loaded, cache=cache, env=env, fetcher=fetcher, root=root)
     asked = check_names(apps, renderer.selection)
     index = read_index(root, loaded.env)
-    found = {
-        name: renderer.why_stale(app, index)
-        for name, app in renderer.selection.apps.items()
-        if not asked or name in asked
-    }
+    found = renderer.stale(index, asked)
     gone = set(index.apps if index else ()) - set(renderer.selection.apps)
     found |= dict.fromkeys(sorted(gone), "it goes: the platform does not have it any more")
-    return {name: why for name, why in found.items() if why}
+    return found
 
 
 def render(
@@ -137,11 +133,7 @@ def render(
         renderer = Renderer(loaded, cache=cache, env=env, fetcher=fetcher, root=root)
         asked = check_names(apps, renderer.selection)
         index = read_index(root, loaded.env)
-        stale = [
-            app
-            for app in renderer.selection.apps.values()
-            if (not asked or app.name in asked) and not renderer.is_fresh(app, index)
-        ]
+        stale = [renderer.selection.apps[name] for name in renderer.stale(index, asked)]
         outputs, took = renderer.build(stale, progress)
         taken = renderer.withheld.take(outputs, renderer.selection)
         outputs = taken.outputs
@@ -224,6 +216,15 @@ class Renderer:
         if not intact(self._root, self.loaded.env, app.name, known.files):
             return "its rendered files have been changed"
         return ""
+
+    def stale(self, index: Index | None, asked: frozenset[str]) -> dict[str, str]:
+        """Return the apps that have to be built, each with the reason; of `asked` alone, if any."""
+        found = {
+            name: self.why_stale(app, index)
+            for name, app in self.selection.apps.items()
+            if not asked or name in asked
+        }
+        return {name: why for name, why in found.items() if why}
 
     def build(
         self, apps: Iterable[App], progress: Progress = NO_PROGRESS
